@@ -1,0 +1,1 @@
+"""Pure library: arrays in, values out; no file, no process, no clock."""

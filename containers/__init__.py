@@ -1,0 +1,1 @@
+"""Where a stage runs: images, build keys and the runners."""

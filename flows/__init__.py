@@ -1,0 +1,1 @@
+"""When: flows, triggers and the command line."""

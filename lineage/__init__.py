@@ -1,0 +1,1 @@
+"""Whether: DVC as a library, runs and provenance."""

@@ -1,0 +1,1 @@
+"""Their code: runs preprocessing and models of others; stdlib and numpy only."""

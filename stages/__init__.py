@@ -1,0 +1,1 @@
+"""What for: one short file a stage."""
