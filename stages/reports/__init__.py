@@ -1,0 +1,1 @@
+"""What the stages write: the types of their reports and the places of their artifacts."""

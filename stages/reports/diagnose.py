@@ -1,0 +1,41 @@
+"""What broke, ranked by the metric that it explains."""
+
+from typing import Literal
+
+from stages.stage import At, Estimate, Report
+
+DIAGNOSE = At("artifacts/diagnose/report.json")
+
+Component = Literal["preprocessing", "model", "postprocessing", "data", "unknown"]
+Strength = Literal["strong", "moderate", "weak"]
+
+
+class Finding(Report):
+    """One cause. The strength is ordinal evidence, no probability."""
+
+    component: Component
+    kind: str  # transpose, scale, sim_to_real_gap, unknown, ...
+    step: str | None
+    title: str  # one line for people
+    explains: Estimate | None  # metric points; None where it could not be measured
+    strength: Strength
+    evidence: list[str]
+    action: str  # what restores service now
+    harmless: bool  # a difference that is there and costs nothing
+
+
+class Level(Report):
+    """The metric in one situation."""
+
+    name: str  # sim, reference on real, candidate on real, ...
+    metric: Estimate
+
+
+class DiagnoseReport(Report):
+    """The verdict sentence, the causes, and what was not examined."""
+
+    verdict: str
+    levels: list[Level]
+    gap: Estimate  # sim (reference) minus real (candidate)
+    findings: list[Finding]  # causes first, by what they explain; harmless differences last
+    not_examined: list[str]

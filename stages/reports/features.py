@@ -1,0 +1,36 @@
+"""Where in the network sim and real part."""
+
+from stages.stage import At, NotApplicable, Report
+
+FEATURES = At("artifacts/features/report.json")
+LAYERS = At("artifacts/features/layers.csv")  # layer,effect,p_holm: for `dvc plots`
+PROJECTION = At("artifacts/features/projection.csv")  # domain,label,x,y
+
+
+class LayerGap(Report):
+    """One layer's activations, sim against real."""
+
+    layer: str
+    width: int
+    mmd2: float
+    p_value: float
+    p_holm: float
+    effect: float
+    permuted: str  # groups or rows
+
+
+class FeaturesReport(Report):
+    """The gap layer by layer, from the input on."""
+
+    layers: list[LayerGap]
+    begins_at: str | None  # the first layer whose Holm-adjusted p is at most alpha
+    alpha: float
+    effect_means: str
+    num_sim: int
+    num_real: int
+    device: str
+    projected_layer: str
+    projected_explained: list[float]
+
+
+FeaturesAnswer = FeaturesReport | NotApplicable

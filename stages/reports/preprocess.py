@@ -1,0 +1,30 @@
+"""What a side's preprocessing made of the samples."""
+
+from stages.stage import At, Report
+
+PREPROCESS = At("artifacts/preprocess-{side}/report.json")
+TENSORS_SIM = At("artifacts/preprocess-{side}/sim.npy")  # (sim rows, ...) float32
+TENSORS_REAL = At("artifacts/preprocess-{side}/real.npy")  # (real rows, ...) float32
+STEPS = At("artifacts/preprocess-{side}/steps")
+"""`00_decode.npy`, `01_scale.npy`, ...: each step's output for the paired rows: the first `paired`
+real rows of role diagnose. `.npz` with one array a row, keyed by its position, where shapes differ."""
+
+
+class StepOutput(Report):
+    """One step's output over the paired rows."""
+
+    name: str
+    call: str
+    file: str
+    dtype: str
+    shape: list[int] | None  # of one sample; None where shapes differ
+
+
+class PreprocessReport(Report):
+    """One side's steps."""
+
+    side: str
+    steps: list[StepOutput]
+    num_sim: int
+    num_real: int
+    paired: list[str]  # ids of the paired rows

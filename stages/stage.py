@@ -1,0 +1,255 @@
+"""How a stage is declared: once, in its own file; graph, params, container and task derive from it."""
+
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+Root = Literal["case", "workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The one place of an artifact: a path relative to the case's folder (or the workspace).
+
+    `{side}` is filled in for each side; `{data.contract}` and the like come from case.yaml.
+    """
+
+    path: str
+    root: Root = "case"
+
+    def of(self, side: str) -> "At":
+        """Return the same place on one side."""
+        return At(self.path.replace("{side}", side), self.root)
+
+    def under(self, into: Path) -> Path:
+        """Return where a running stage writes this output; `into` is the stage's own folder."""
+        return into / "/".join(self.path.split("/")[2:])
+
+
+@dataclass(frozen=True, slots=True)
+class CasePath:
+    """An input whose path the case names at this key, relative to the case's folder; may be absent."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class FromCase:
+    """A param whose value the case states at this dotted key; `{side}` is filled in."""
+
+    key: str
+
+
+class Params(BaseModel):
+    """A stage's knobs: a section of params.yaml, or values of the case."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Report(BaseModel):
+    """What a stage found. Numbers are finite: absence is None with a reason beside it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    schema_version: Literal[1] = 1
+
+
+class NotApplicable(Report):
+    """The stage ran and its question has no answer here."""
+
+    not_applicable: str  # the reason, one sentence
+
+
+class Estimate(BaseModel):
+    """A figure with its 95 % interval and the rows that it rests on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class Step(BaseModel):
+    """One named preprocessing step of a side, in the case's own code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    name: str
+    call: str  # module:function
+    args: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One declared input or output."""
+
+    name: str
+    type: Any  # Path, a Report, a union of Reports, bytes or str
+    place: At | CasePath
+
+
+def _declared(record: type) -> Iterator[Field]:
+    hints = typing.get_type_hints(record, include_extras=True)
+    for field in fields(record):
+        hint = hints[field.name]
+        if typing.get_origin(hint) is not Annotated:
+            raise TypeError(f"{record.__module__}.{record.__name__}.{field.name} names no place: At")
+        kind, place = typing.get_args(hint)[:2]
+        yield Field(field.name, kind, place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a stage asks of the host."""
+
+    threads: int = 1
+    memory: str = "2GiB"
+    timeout_s: float = 900.0
+    gpu: bool = False
+
+    @property
+    def memory_bytes(self) -> int:
+        """The limit in bytes."""
+        number, unit = self.memory[:-3], self.memory[-3:]
+        return int(number) * {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A question with typed params, inputs and outputs, answered in one of our images.
+
+    `run(params, inputs, into)` returns the outputs. An output that is a `Path` was written by the
+    stage itself, under `into`, at `PLACE.under(into)`; all others are written for it.
+    """
+
+    run: Callable[..., Any]
+    image: str  # a family, or a key of the case in braces: "{train.image}"
+    needs: Needs = Needs()
+
+    @property
+    def module(self) -> str:
+        """The module that declares it."""
+        return self.run.__module__
+
+    @property
+    def name(self) -> str:
+        """The module's last word; also its section in params.yaml."""
+        return self.module.rpartition(".")[2]
+
+    @property
+    def question(self) -> str:
+        """The first line of the module's docstring."""
+        return str(sys.modules[self.module].__doc__).strip().splitlines()[0]
+
+    @property
+    def entry(self) -> str:
+        """The module that a runner starts."""
+        return "stages.enter"
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that it runs for; empty when it runs once."""
+        return ()
+
+    @property
+    def params(self) -> type[Params]:
+        """The type of its params."""
+        return typing.cast("type[Params]", typing.get_type_hints(self.run)["params"])
+
+    @property
+    def inputs(self) -> tuple[Field, ...]:
+        """What it reads."""
+        return tuple(_declared(self.inputs_type))
+
+    @property
+    def inputs_type(self) -> type:
+        """The record that `run` takes."""
+        return typing.cast("type", typing.get_type_hints(self.run)["inputs"])
+
+    @property
+    def outputs(self) -> tuple[Field, ...]:
+        """What it writes."""
+        return tuple(_declared(typing.get_type_hints(self.run)["return"]))
+
+
+@dataclass(frozen=True, slots=True)
+class SideStage:
+    """A question answered by a side's own code, in the side's own image and interpreter.
+
+    The work stands in `sides.<name>`, which sees the standard library, numpy and the case's code.
+    """
+
+    module: str
+    params: type[Params]
+    inputs_type: type
+    outputs_type: type
+    needs: Needs = Needs()
+    sides: tuple[str, ...] = ("reference", "candidate")
+    image: str = "{{side}.image}"
+
+    @property
+    def name(self) -> str:
+        """The module's last word; also its section in params.yaml."""
+        return self.module.rpartition(".")[2]
+
+    @property
+    def question(self) -> str:
+        """The first line of the module's docstring."""
+        return str(sys.modules[self.module].__doc__).strip().splitlines()[0]
+
+    @property
+    def entry(self) -> str:
+        """The module that a runner starts."""
+        return "sides.enter"
+
+    @property
+    def inputs(self) -> tuple[Field, ...]:
+        """What it reads."""
+        return tuple(_declared(self.inputs_type))
+
+    @property
+    def outputs(self) -> tuple[Field, ...]:
+        """What it writes."""
+        return tuple(_declared(self.outputs_type))
+
+
+def case_keys(params: type[Params]) -> Mapping[str, str]:
+    """Return {param: key of the case} for the params that the case states."""
+    found = {}
+    for name, field in params.model_fields.items():
+        for mark in field.metadata:
+            if isinstance(mark, FromCase):
+                found[name] = mark.key
+    return found
+
+
+def is_report(kind: Any) -> bool:
+    """Tell whether a field's type is a report, or a union of reports."""
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        return all(is_report(part) for part in typing.get_args(kind))
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def read_report(kind: Any, path: Path) -> Any:
+    """Read a report back as the type that its reader declares.
+
+    Raises:
+        pydantic.ValidationError: lists every fault of the file with its key path.
+    """
+    return TypeAdapter(kind).validate_json(path.read_bytes())
+
+
+def to_json(report: BaseModel) -> str:
+    """Write a report: sorted by declaration, two spaces, a newline at the end, finite numbers only."""
+    import json
+
+    # allow_nan=False: JSON has no NaN, and a null in its place would lie to the reader.
+    return json.dumps(report.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
