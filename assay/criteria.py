@@ -1,0 +1,109 @@
+"""Is a figure good enough? An interval against a threshold: passed, failed, or cannot tell."""
+
+from math import ceil, sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.intervals import Interval, bootstrap_mean, wilson
+
+Z_95 = 1.959963984540054
+
+
+def accuracy(
+    correct: NDArray[np.bool_], groups: NDArray[Any] | None, *, num_draws: int, seed: int
+) -> Interval:
+    """Bound a share of right answers by the wider of Wilson's and the bootstrap over groups.
+
+    The bootstrap knows that rows of one group fail together; Wilson knows that 20 out of 20 is not
+    certainty. Each is too narrow where the other is needed, so both have to agree.
+
+    Args:
+        correct: (rows,), at least one.
+        groups: (rows,) labels of any kind, or None; as many groups as rows are no groups.
+        num_draws: resamples of the bootstrap.
+        seed: of the bootstrap.
+
+    >>> found = accuracy(np.array([True] * 20), None, num_draws=100, seed=0)
+    >>> found.value, round(found.low, 3)
+    (1.0, 0.839)
+    """
+    by_rows = wilson(int(correct.sum()), len(correct))
+    if groups is None or len(np.unique(groups)) in (1, len(correct)):
+        return by_rows
+    by_groups = bootstrap_mean(correct, groups, num_draws, seed)
+    return Interval(
+        value=by_rows.value,
+        low=min(by_rows.low, by_groups.low),
+        high=max(by_rows.high, by_groups.high),
+        n=by_rows.n,
+        resampled=by_groups.resampled,
+        num_units=by_groups.num_units,
+    )
+
+
+def drop(before: Interval, after: Interval) -> Interval:
+    """Bound `before - after` for two independent sets of rows.
+
+    Newcombe 1998, method 10, as generalised by Zou and Donner 2008: it needs each set's own interval
+    only, so it holds for Wilson's and for clustered ones. `n` is that of the smaller set.
+
+    >>> found = drop(wilson(90, 100), wilson(40, 100))
+    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
+    (0.5, 0.38, 0.6)
+    """
+    value = before.value - after.value
+    below = sqrt((before.value - before.low) ** 2 + (after.high - after.value) ** 2)
+    above = sqrt((before.high - before.value) ** 2 + (after.value - after.low) ** 2)
+    fewer = min((before, after), key=lambda interval: interval.n)
+    return Interval(
+        value=value,
+        low=max(-1.0, value - below),
+        high=min(1.0, value + above),
+        n=fewer.n,
+        resampled=fewer.resampled,
+        num_units=fewer.num_units,
+    )
+
+
+def at_least(found: Interval, threshold: float, min_rows: int) -> bool | None:
+    """Tell whether the whole interval reaches the threshold; None: it straddles, or rows are few.
+
+    >>> at_least(wilson(99, 100), 0.9, 30), at_least(wilson(9, 10), 0.9, 30)
+    (True, None)
+    """
+    if found.n < min_rows or found.low < threshold <= found.high:
+        return None
+    return found.low >= threshold
+
+
+def at_most(found: Interval, threshold: float, min_rows: int) -> bool | None:
+    """Tell whether the whole interval stays below it; None: it straddles, or rows are few."""
+    if found.n < min_rows or found.low <= threshold < found.high:
+        return None
+    return found.high <= threshold
+
+
+def rows_to_decide(found: Interval, threshold: float) -> int | None:
+    """Guess how many rows would put the threshold outside; None at the threshold itself.
+
+    The width shrinks with the root of the rows. A guess: it takes today's value for the true one.
+
+    >>> rows_to_decide(wilson(92, 100), 0.9)
+    1225
+    """
+    distance = abs(found.value - threshold)
+    half = found.value - found.low if found.value > threshold else found.high - found.value
+    return None if distance == 0 else ceil(found.n * (half / distance) ** 2)
+
+
+def verdict(passed: list[bool | None]) -> Literal["open", "closed", "abstained"]:
+    """Open when all criteria pass, closed when one fails, else abstained.
+
+    >>> verdict([True, None]), verdict([True, None, False]), verdict([])
+    ('abstained', 'closed', 'abstained')
+    """
+    if False in passed:
+        return "closed"
+    return "open" if passed and None not in passed else "abstained"
