@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sides.case_code import CaseCodeError
+from sides.case_code import CaseCodeError, look_in
 from sides.inside import describe
-from stages.stage import At, Field, Params, Stage, is_report, read_report, to_json
+from stages.stage import At, Field, InputFault, Params, Stage, is_report, read_report, to_json
 
 
 def _params(stage: Stage, job: dict[str, Any]) -> Params:
@@ -70,7 +70,7 @@ def main(job_file: str) -> int:
     """Run one job and return its exit status."""
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     into = Path(job["into"])
-    sys.path[1:1] = job["code"]
+    look_in(job["code"])
     stage: Stage = importlib.import_module(job["module"]).STAGE
     params = _params(stage, job)
     inputs = stage.inputs_type(**{field.name: _input(field, job) for field in stage.inputs})
@@ -78,6 +78,8 @@ def main(job_file: str) -> int:
         outputs = stage.run(params, inputs, into)
         for field in stage.outputs:
             _write(field, getattr(outputs, field.name), into)
+    except InputFault as error:
+        return _refuse(job, str(error))
     except CaseCodeError as error:
         return _refuse(job, str(error), "case_code", 1)
     except Exception as error:  # noqa: BLE001  the process ends here, and its last words must reach the engine

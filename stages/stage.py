@@ -46,6 +46,10 @@ class FromCase:
     key: str
 
 
+class InputFault(Exception):  # noqa: N818  house word: a fault is what a person mends
+    """What the stage was given cannot be examined: exit status 2; names file, row and next step."""
+
+
 class Params(BaseModel):
     """A stage's knobs: a section of params.yaml, or values of the case."""
 
@@ -133,6 +137,7 @@ class Stage:
     run: Callable[..., Any]
     image: str  # a family, or a key of the case in braces: "{train.image}"
     needs: Needs = Needs()
+    files: tuple[str, ...] = ()  # templates and the like, relative to the workspace: mounted and hashed
 
     @property
     def module(self) -> str:
@@ -187,11 +192,12 @@ class SideStage:
     The work stands in `sides.<name>`, which sees the standard library, numpy and the case's code.
     """
 
-    module: str
+    module: str  # the declaring module: __name__
     params: type[Params]
     inputs_type: type
     outputs_type: type
     needs: Needs = Needs()
+    files: tuple[str, ...] = ()
     sides: tuple[str, ...] = ("reference", "candidate")
     image: str = "{{side}.image}"
 

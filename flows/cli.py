@@ -1,0 +1,221 @@
+"""The command line. Only click is imported here: `--help` answers at once, each command loads what it needs."""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Answer = tuple[Any, str, int]  # for --json, for people, exit status
+
+USAGE, BROKE, CANCELLED = 2, 3, 130
+
+as_json = click.option("--json", "json_", is_flag=True, help="Print one JSON document.")
+isolation = click.option(
+    "--isolation",
+    type=click.Choice(["auto", "docker", "process"]),
+    default="auto",
+    show_default=True,
+    help="Where stages run: containers, or plain processes of this host.",
+)
+
+
+def say(line: str) -> None:
+    """Report progress: on stderr, so that stdout holds the answer alone."""
+    click.echo(line, err=True)
+
+
+def answer(json_: bool, module: str, function: str, *args: Any) -> None:
+    """Run one command and leave with its exit status; errors are one message, never a traceback."""
+    try:
+        command: Callable[..., Answer] = getattr(
+            importlib.import_module(f"flows.commands.{module}"), function
+        )
+        data, text, status = command(*args)
+    except KeyboardInterrupt:
+        _fail(json_, "cancelled", CANCELLED)
+    except Exception as error:
+        status = _status_of(error)
+        if status is None:
+            raise
+        _fail(json_, str(error), status)
+    else:
+        click.echo(json.dumps(data, indent=2, allow_nan=False) if json_ else text)
+        sys.exit(status)
+
+
+def _fail(json_: bool, message: str, status: int) -> None:
+    say(message)
+    if json_:
+        click.echo(json.dumps({"error": message, "status": status}))
+    sys.exit(status)
+
+
+def _status_of(error: Exception) -> int | None:
+    """Errors that were written for a person are told by what they are; others keep their traceback."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    could_not_start = {"Faults", "RunnerError", "SnapshotRefused", "ServerError", "RunUnknown"}
+    if names & could_not_start:
+        return USAGE
+    return BROKE if names & {"StageFailed", "OSError"} else None
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="assay")
+def main() -> None:
+    """Find what the gap between simulation and the field is made of, and prove the fix.
+
+    Exit status: 0 done, gate open; 1 gate closed or abstained; 2 could not start; 3 broke on the way,
+    resumable by the same command; 130 cancelled.
+    """
+
+
+@main.command()
+@click.argument("case", shell_complete=lambda *_: _case_names())
+@isolation
+@click.option("--quiet", is_flag=True, help="No progress, only the answer.")
+@as_json
+def run(case: str, isolation: str, quiet: bool, json_: bool) -> None:
+    """Investigate CASE: what broke, how sure, what to do now, what proves it."""
+    answer(json_, "run", "run", case, isolation, (lambda _: None) if quiet else say)
+
+
+@main.command()
+@click.argument("case", shell_complete=lambda *_: _case_names())
+@as_json
+def check(case: str, json_: bool) -> None:
+    """Check CASE without running it: every fault at once."""
+    answer(json_, "show", "check", case)
+
+
+@main.command("list")
+@as_json
+def list_(json_: bool) -> None:
+    """List the cases of this workspace."""
+    answer(json_, "show", "list_cases")
+
+
+@main.command()
+@click.option("--last", default=10, show_default=True, help="How many runs.")
+@as_json
+def status(last: int, json_: bool) -> None:
+    """Show the latest runs and the server."""
+    answer(json_, "show", "status", last)
+
+
+@main.command()
+@click.argument("run_id", metavar="[RUN]", default="latest")
+@click.option("--open", "open_", is_flag=True, help="Open it in a browser.")
+@as_json
+def report(run_id: str, open_: bool, json_: bool) -> None:
+    """Bring RUN's report (default: the latest) out of the cache and print its path."""
+    answer(json_, "show", "report", run_id, open_)
+
+
+@main.command()
+@as_json
+def doctor(json_: bool) -> None:
+    """Say what this host has, what is missing, and the command that mends it."""
+    answer(json_, "show", "doctor")
+
+
+@main.command()
+@click.option("--check", "check_", is_flag=True, help="Change nothing; fail when a file is stale.")
+@click.option("--isolation", type=click.Choice(["auto", "docker", "process"]), default=None)
+@as_json
+def plan(check_: bool, isolation: str | None, json_: bool) -> None:
+    """Write each case's dvc.yaml from the stages, params.yaml and case.yaml."""
+    answer(json_, "graph", "plan", check_, isolation, say)
+
+
+@main.command()
+@click.argument("case")
+@click.argument("name")
+def stage(case: str, name: str) -> None:
+    """Run one stage of CASE here, as `dvc repro` does; DVC decides whether."""
+    answer(False, "graph", "stage", case, name, say)
+
+
+@main.command()
+@click.option("--write", "path", type=click.Path(), help="Also write it as JSON.")
+@as_json
+def overview(path: str | None, json_: bool) -> None:
+    """Put the cases of this workspace side by side."""
+    answer(json_, "graph", "overview", path)
+
+
+@main.group()
+def images() -> None:
+    """Build and check the images that stages run in."""
+
+
+@images.command("build")
+@click.argument("family", nargs=-1)
+@as_json
+def images_build(family: tuple[str, ...], json_: bool) -> None:
+    """Build FAMILY (default: all)."""
+    answer(json_, "images", "build", family, say)
+
+
+@images.command("list")
+@as_json
+def images_list(json_: bool) -> None:
+    """List the families and whether each is built."""
+    answer(json_, "images", "list_images")
+
+
+@images.command("verify")
+@as_json
+def images_verify(json_: bool) -> None:
+    """Check that each image is what its key says."""
+    answer(json_, "images", "verify")
+
+
+@main.group()
+def server() -> None:
+    """The workspace's own Prefect server."""
+
+
+@server.command("start")
+@as_json
+def server_start(json_: bool) -> None:
+    """Start it, unless it runs."""
+    answer(json_, "server", "start", say)
+
+
+@server.command("stop")
+@as_json
+def server_stop(json_: bool) -> None:
+    """Stop it."""
+    answer(json_, "server", "stop")
+
+
+@server.command("status")
+@as_json
+def server_status(json_: bool) -> None:
+    """Say whether and where it runs."""
+    answer(json_, "server", "status")
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script of SHELL: eval "$(assay completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:  # click knows the three shells of the choice
+        sys.exit(USAGE)
+    click.echo(kind(main, {}, "assay", "_ASSAY_COMPLETE").source())
+
+
+def _case_names() -> list[str]:
+    from pathlib import Path
+
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        found = sorted(path.parent.name for path in folder.glob("cases/*/case.yaml"))
+        if found:
+            return found
+    return []

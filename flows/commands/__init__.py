@@ -1,0 +1,1 @@
+"""What each command does; the command line only names them."""

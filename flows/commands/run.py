@@ -1,0 +1,80 @@
+"""`assay run`: from a case's name to a verdict, a report and a tag."""
+
+import os
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from flows import server, workspace
+from flows.investigation import Investigation, Say, begin, exit_status
+from lineage import runs
+from lineage.provenance import RunRecord
+from stages.reports.page import PAGE
+
+Answer = tuple[Any, str, int]
+
+
+def run(case: str, isolation: str, say: Say) -> Answer:
+    """Investigate a case in this process."""
+    root = workspace.find(Path.cwd())
+    runs.reconcile(root)
+    investigation = begin(root, case, isolation, say)
+    try:
+        say(f"run {investigation.run.id} in {investigation.runner.kind}, {len(investigation.rows)} stages")
+        os.environ.update(server.environment(server.ensure(root, say)))
+        error = _follow(investigation)
+        record = investigation.conclude(error)
+    except BaseException as broken:
+        investigation.conclude(broken)
+        raise
+    finally:
+        os.chdir(root)
+    return _answer(root, record, error)
+
+
+def _follow(investigation: Investigation) -> BaseException | None:
+    """Run the flow; Ctrl-C once asks the stages to stop, twice stops at once."""
+    from flows import current
+    from flows.investigate import investigate
+
+    run_id = current.register(investigation)
+    before = signal.signal(signal.SIGINT, _stopping(investigation))
+    try:
+        investigate(case=investigation.loaded.name, run_id=run_id)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  told to the record, then to the person
+        return error
+    finally:
+        signal.signal(signal.SIGINT, before)
+        current.forget(run_id)
+    return None
+
+
+def _stopping(investigation: Investigation) -> Any:
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        if investigation.cancel.is_set():
+            raise KeyboardInterrupt
+        investigation.say("stopping: the stages are told to end (Ctrl-C again: at once)")
+        investigation.cancel.set()
+
+    return stop
+
+
+def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answer:
+    status = exit_status(record, error)
+    data: dict[str, Any] = {
+        "run": record.id,
+        "state": record.state,
+        "verdict": record.verdict,
+        "sentence": record.sentence,
+        "isolation": record.isolation,
+        "stages": {stage.name: stage.how for stage in record.stages},
+        "status": status,
+    }
+    if error is not None:
+        text = f"{record.error}\nrun {record.id}: {record.state}. Resume it: assay run {record.case}"
+        return data, text, status
+    page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
+    data["report"] = str(page)
+    text = f"\n{record.sentence}\n\ngate     {record.verdict}\nrun      {record.id}\nreport   {page}"
+    return data, text, status

@@ -1,0 +1,126 @@
+"""A person's file that cannot be used: every fault at once, each with its place and the next step."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Faults(Exception):
+    """What is wrong with what a person wrote; the message has one line a fault."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(faults))
+
+
+def read_yaml(path: Path, name: str) -> Any:
+    """Read a YAML mapping, keeping the line of each key.
+
+    Raises:
+        Faults: the file is missing, is no YAML, holds a key twice, or is no mapping.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        content = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Faults([f"{name} is not there."]) from None
+    except UnicodeDecodeError as error:
+        raise Faults([f"{name} is not UTF-8 text: {error}."]) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        raise Faults([f"{name}{line}: not YAML: {error.problem}."]) from None
+    except YAMLError as error:
+        raise Faults([f"{name}: not YAML: {error}."]) from None
+    if content is None:
+        return {}
+    if not isinstance(content, Mapping):
+        raise Faults([f"{name}: expected keys and values, got a {type(content).__name__}."])
+    return content
+
+
+def line_of(content: Any, path: Sequence[str | int]) -> int | None:
+    """Return the line (from 1) of the deepest part of a key path that the file holds."""
+    line, here = None, content
+    for part in path:
+        try:
+            line = here.lc.key(part)[0] + 1 if isinstance(here, Mapping) else here.lc.item(part)[0] + 1
+            here = here[part]
+        except (AttributeError, KeyError, IndexError, TypeError):
+            break
+    return line
+
+
+def plain(content: Any) -> Any:
+    """Drop the line marks: builtin dicts, lists and scalars only."""
+    if isinstance(content, Mapping):
+        return {str(key): plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain(value) for value in content]
+    for kind in (bool, int, float, str):
+        if isinstance(content, kind):
+            return kind(content)
+    return content
+
+
+def validate(kind: type[Model], content: Any, marks: Any, name: str) -> Model:
+    """Check a mapping against a model; `marks` is what `read_yaml` gave, for the lines.
+
+    Raises:
+        Faults: one line a fault, in the order of the file: key path, line, what is allowed.
+    """
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        faults = [_say(kind, fault, marks, name) for fault in error.errors()]
+        raise Faults([text for _, text in sorted(faults, key=lambda pair: pair[0])]) from None
+
+
+def _say(kind: type[BaseModel], fault: Any, marks: Any, name: str) -> tuple[int, str]:
+    path = tuple(fault["loc"])
+    line = line_of(marks, path)
+    where = f"{name}{f', line {line}' if line else ''}: {'.'.join(map(str, path)) or 'the file'}"
+    if fault["type"] == "extra_forbidden":
+        text = f"unknown key. {_keys(kind, path)}"
+    elif fault["type"] == "missing":
+        text = "missing; it must be given."
+    else:
+        text = f"{fault['msg'].removeprefix('Value error, ')}, got {_short(fault['input'])}."
+    return line or 0, f"{where}: {text}"
+
+
+def _keys(kind: type[BaseModel], path: Sequence[str | int]) -> str:
+    import difflib
+    import typing
+
+    here: Any = kind
+    for part in path[:-1]:
+        if isinstance(part, int) or not (isinstance(here, type) and issubclass(here, BaseModel)):
+            continue
+        here = _model_in(here.model_fields[part].annotation) if part in here.model_fields else here
+    if not (isinstance(here, type) and issubclass(here, BaseModel)):
+        return ""
+    names = sorted(field.alias or key for key, field in here.model_fields.items())
+    near = difflib.get_close_matches(str(path[-1]), names, 1)
+    hint = f"Did you mean `{near[0]}`? " if near else ""
+    return f"{hint}Known here: {', '.join(typing.cast('list[str]', names))}."
+
+
+def _model_in(annotation: Any) -> Any:
+    import typing
+
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = [_model_in(part) for part in typing.get_args(annotation)]
+    return next((part for part in found if part is not None), None)
+
+
+def _short(value: Any) -> str:
+    text = repr(plain(value))
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,128 @@
+"""One run from its snapshot to its tag; the Prefect flow is a thin shell around it."""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from containers.choose import choose
+from containers.job import Runner
+from flows import graph
+from flows.case import LoadedCase, load_case
+from flows.plan import named, plan
+from lineage import runs
+from lineage.engine import Engine, Outcome
+from lineage.execute import StageFailed
+from lineage.provenance import RunRecord
+from lineage.row import Row
+from stages.reports.diagnose import DIAGNOSE
+from stages.reports.gate import GATE
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Investigation:
+    """A run under way. `advance` is called from several threads, each row once."""
+
+    loaded: LoadedCase
+    rows: tuple[Row, ...]
+    run: runs.Run
+    engine: Engine
+    runner: Runner
+    note: str
+    say: Say
+    started: datetime
+    flow_run_id: str | None = None
+    cancel: threading.Event = field(default_factory=threading.Event)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    def advance(self, name: str) -> str:
+        """Bring one stage up to date and return how: unchanged, restored or ran.
+
+        Raises:
+            StageFailed: it did not end well; the message is for a person.
+        """
+        row = named(self.rows, name)
+        outcome = self.engine.advance(row, on_line=lambda line: self.say(f"{name} | {line}"), cancel=self.cancel)
+        self.outcomes[name] = outcome
+        wall = f" {outcome.provenance.wall_s:.1f} s" if outcome.how == "ran" else ""
+        self.say(f"{name:<22} {outcome.how}{wall}")
+        return outcome.how
+
+    def report(self, place: str) -> Any:
+        """Read a finished stage's JSON report from the worktree."""
+        path = self.run.tree / self.loaded.folder / place
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def conclude(self, error: BaseException | None) -> RunRecord:
+        """Write the record, tag the run and remove its worktree."""
+        cancelled = self.cancel.is_set() or isinstance(error, KeyboardInterrupt)
+        state = "done" if error is None else "cancelled" if cancelled else "failed"
+        record = RunRecord(
+            id=self.run.id,
+            case=self.loaded.name,
+            state=state,
+            verdict=None if error else self.report(GATE.path)["verdict"],
+            sentence=str(error) if error else self.report(DIAGNOSE.path)["verdict"],
+            commit=self.run.commit,
+            parent=self.run.parent,
+            dirty=list(self.run.dirty),
+            isolation=self.runner.kind,
+            note=self.note,
+            started=self.started.isoformat(),
+            ended=datetime.now(UTC).isoformat(),
+            flow_run_id=self.flow_run_id,
+            stages=[self.outcomes[row.name].provenance for row in self.rows if row.name in self.outcomes],
+            error=str(error) if error else None,
+        )
+        close = runs.abandon if error else runs.finish
+        close(self.run, record)
+        return record
+
+
+def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation:
+    """Check, plan, snapshot and open a worktree; the process moves into it.
+
+    Raises:
+        Faults: what the user wrote cannot be used.
+        RunnerError: Docker was asked for and is not there.
+        SnapshotRefused: the dirty tree is too large or holds a secret.
+    """
+    loaded = load_case(workspace, case)
+    rows = plan(loaded)
+    runner, note = choose(isolation, say)  # type: ignore[arg-type]
+    if note:
+        say(note)
+    graph.write(workspace, graph.case_graph(loaded, rows))
+    if not (workspace / "environments.yaml").exists():
+        graph.write_environments(workspace, rows, runner)
+    now = datetime.now(UTC)
+    run = runs.create(workspace, case, expose=_exposed(loaded), now=now)
+    graph.write_environments(run.tree, rows, runner)
+    os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
+    logs = workspace / ".assay/logs" / run.id
+    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, cache_dir=None)
+    return Investigation(loaded, rows, run, engine, runner, note, say, now)
+
+
+def _exposed(loaded: LoadedCase) -> tuple[str, ...]:
+    """The case's folder, and those of other cases whose code it uses."""
+    folders = {loaded.folder}
+    folders |= {"/".join(root.split("/")[:2]) for root in loaded.code_roots if root.startswith("cases/")}
+    return tuple(sorted(folders))
+
+
+def exit_status(record: RunRecord, error: BaseException | None) -> int:
+    """Return the exit status of design.md: 0 open, 1 closed or abstained, 2, 3, 130."""
+    if record.state == "cancelled":
+        return 130
+    if isinstance(error, StageFailed) and error.exit.code == 2:  # noqa: PLR2004  enter.py: could not start
+        return 2
+    if error is not None:
+        return 3
+    return 0 if record.verdict == "open" else 1

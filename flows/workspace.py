@@ -1,0 +1,43 @@
+"""The workspace: the clone that holds stages, cases and the lineage."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from flows.faults import Faults
+
+
+def find(start: Path) -> Path:
+    """Return the workspace around a folder.
+
+    Raises:
+        Faults: there is none, it is no git repository, or it is not the one that this `assay` belongs to.
+    """
+    for folder in (start, *start.parents):
+        if (folder / "stages/stage.py").is_file() and (folder / "cases").is_dir():
+            _refuse_foreign(folder)
+            return folder
+    raise Faults([f"{start} is in no assay workspace. Clone one and call assay from inside it."])
+
+
+def _refuse_foreign(folder: Path) -> None:
+    own = Path(__file__).resolve().parents[1]
+    if folder.resolve() != own:
+        raise Faults([f"This assay belongs to {own}. Use {folder}/.venv/bin/assay (`make setup`)."])
+    if not (folder / ".git").exists():
+        raise Faults([f"{folder} is not a git repository. Make it one: git init && git add -A && git commit."])
+    if not (folder / ".dvc").is_dir():
+        raise Faults([f"{folder} has no .dvc folder. Make it: dvc init, and commit it."])
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a file in one step, so that a reader never sees half of it."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

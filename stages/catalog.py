@@ -1,0 +1,34 @@
+"""Every stage, in the order in which a reader meets them."""
+
+from stages import (
+    contract,
+    data,
+    diagnose,
+    features,
+    gate,
+    parity,
+    predict,
+    preprocess,
+    probe,
+    report,
+    split,
+    swap,
+    train,
+)
+from stages.stage import SideStage, Stage
+
+CATALOG: tuple[Stage | SideStage, ...] = (
+    data.STAGE,
+    train.STAGE,
+    contract.STAGE,
+    split.STAGE,
+    preprocess.STAGE,
+    swap.STAGE,
+    parity.STAGE,
+    predict.STAGE,
+    features.STAGE,
+    probe.STAGE,
+    diagnose.STAGE,
+    gate.STAGE,
+    report.STAGE,
+)
