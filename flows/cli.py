@@ -153,10 +153,11 @@ def images() -> None:
 
 @images.command("build")
 @click.argument("family", nargs=-1)
+@click.option("--force", is_flag=True, help="Build again what is current.")
 @as_json
-def images_build(family: tuple[str, ...], json_: bool) -> None:
+def images_build(family: tuple[str, ...], force: bool, json_: bool) -> None:
     """Build FAMILY (default: all)."""
-    answer(json_, "images", "build", family, say)
+    answer(json_, "images", "build", family, force, say)
 
 
 @images.command("list")

@@ -95,7 +95,7 @@ def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation
     """
     loaded = load_case(workspace, case)
     rows = plan(loaded)
-    runner, note = choose(isolation, say)  # type: ignore[arg-type]
+    runner, note = choose(isolation, say, families=sorted({row.image for row in rows}))  # type: ignore[arg-type]
     if note:
         say(note)
     graph.write(workspace, graph.case_graph(loaded, rows))

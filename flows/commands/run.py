@@ -22,7 +22,7 @@ def run(case: str, isolation: str, say: Say) -> Answer:
     investigation = begin(root, case, isolation, say)
     try:
         say(f"run {investigation.run.id} in {investigation.runner.kind}, {len(investigation.rows)} stages")
-        os.environ.update(server.environment(server.ensure(root, say)))
+        os.environ.update(server.environment(server.ensure(root, say), root))
         error = _follow(investigation)
         record = investigation.conclude(error)
     except BaseException as broken:

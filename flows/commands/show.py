@@ -1,6 +1,7 @@
 """The commands that look and change nothing."""
 
 import webbrowser
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ def status(last: int) -> Answer:
     """Show the latest runs."""
     root = workspace.find(Path.cwd())
     records = runs.list_runs(root)[:last]
+    found = own_server.status(root)
     data = {
-        "server": own_server.status(root),
+        "server": asdict(found) if found else None,
         "runs": [record.model_dump(mode="json", exclude={"stages"}) for record in records],
     }
     lines = [f"{r.id:<44} {r.state:<10} {r.verdict or '-':<10} {r.sentence}" for r in records]
