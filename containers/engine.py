@@ -49,8 +49,8 @@ def connect() -> Client:
                 return client
         faults.append(f"{address}: {fault}")
     raise EngineAbsentError(
-        f"No Docker engine answers ({'; '.join(faults)}). Start Docker, or set DOCKER_HOST to where "
-        "it listens, or use isolation `process`."
+        f"No Docker engine answers ({'; '.join(faults)}). Start Docker, or set DOCKER_HOST to "
+        "where it listens, or use isolation `process`."
     )
 
 

@@ -1,6 +1,5 @@
 """Build, list and verify the project's images; every function takes a client of the engine."""
 
-import os
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable
@@ -109,9 +108,9 @@ def build(
     if todo:
         if wheels is not None:
             wheelhouse.fill(wheels, todo, on_progress)
-        reference, digest = resolve_base(client, on_progress=on_progress, pull=pull)
+        base = resolve_base(client, on_progress=on_progress, pull=pull)
     for family in todo:
-        _build_one(client, family, reference, digest, wheels, force, on_progress)
+        _build_one(client, family, base=base, wheels=wheels, force=force, on_progress=on_progress)
     return verify(client, families)
 
 
@@ -187,12 +186,13 @@ def _state(family: str, known: list[dict[str, Any]]) -> Image:
 def _build_one(
     client: Client,
     family: str,
-    base: str,
-    digest: str | None,
+    *,
+    base: tuple[str, str | None],
     wheels: Path | None,
     force: bool,
     on_progress: Progress,
 ) -> None:
+    reference, digest = base
     labels = {KEY_LABEL: build_key(family), FAMILY_LABEL: family, BASE_LABEL: base_name()}
     if digest:
         labels[DIGEST_LABEL] = digest
@@ -203,7 +203,7 @@ def _build_one(
             fileobj=context,
             custom_context=True,
             tag=image_name(family),
-            buildargs={"BASE": base},
+            buildargs={"BASE": reference},
             labels=labels,
             network_mode="none" if wheels else None,
             nocache=force,
@@ -223,13 +223,13 @@ def _build_failed(family: str, why: str, wheels: Path | None) -> str:
     step = (
         f"Fill {wheels} again with `assay images wheelhouse {wheels}`"
         if wheels
-        else f"Where no package index can be reached, set {wheelhouse.VARIABLE} to a folder of wheels"
+        else f"Where no package index can be reached, name a wheelhouse by {wheelhouse.VARIABLE}"
     )
     return f"Image {family} could not be built: {why}. {step}; then `assay images build {family}`."
 
 
 def _write_context(context: Any, family: str, wheels: Path | None) -> None:
-    """Write a tar of Dockerfile, requirements and this family's wheels, the same for the same files.
+    """Write a tar of Dockerfile, requirements and this family's wheels.
 
     Times and owners are zero, or the engine's cache would miss at every build.
     """
@@ -246,7 +246,7 @@ def _write_context(context: Any, family: str, wheels: Path | None) -> None:
         tar.addfile(folder)
         for wheel in found:
             entry = tarfile.TarInfo(f"wheelhouse/{wheel.name}")
-            entry.size, entry.mode = os.stat(wheel).st_size, 0o644
+            entry.size, entry.mode = wheel.stat().st_size, 0o644
             with wheel.open("rb") as source:
                 tar.addfile(entry, source)
 

@@ -26,7 +26,8 @@ class Mount:
 class Job:
     """One stage's process, wherever it runs.
 
-    The working directory is the job's root; the only writable places are the writable mounts and /tmp.
+    The working directory is the job's root; the only writable places are the writable mounts and
+    /tmp.
     """
 
     name: str  # a container name is a fence: two live jobs never share one

@@ -1,0 +1,51 @@
+"""Docker or a process? Decided once a run, and said in one line."""
+
+from collections.abc import Callable, Iterable
+from typing import Final, Literal
+
+from containers import images
+from containers.docker_runner import DockerRunner
+from containers.engine import connect
+from containers.job import Runner, RunnerError
+from containers.keys import FAMILIES
+from containers.process_runner import ProcessRunner
+
+Isolation = Literal["auto", "docker", "process"]
+ISOLATIONS: Final = ("auto", "docker", "process")
+
+
+def choose(
+    isolation: Isolation,
+    on_progress: Callable[[str], None],
+    *,
+    families: Iterable[str] = FAMILIES,
+) -> tuple[Runner, str]:
+    """Return a runner, and a note on why it is that one ("" when the wish was exact).
+
+    Images that are missing are built first, which takes minutes and is told to `on_progress`.
+
+    Args:
+        isolation: `auto` takes Docker where an engine answers and the images are there or can be
+            built, else a process.
+        on_progress: takes one line at a time.
+        families: the images that the run needs.
+
+    Raises:
+        RunnerError: `docker` was asked for and is not to be had, or the word is none of the three.
+    """
+    if isolation not in ISOLATIONS:
+        raise RunnerError(f"Which isolation? One of: {', '.join(ISOLATIONS)}. Got: {isolation}.")
+    if isolation == "process":
+        return ProcessRunner(), ""
+    try:
+        client = connect()
+        images.build(client, families, on_progress=on_progress)
+    except RunnerError as error:
+        if isolation == "docker":
+            raise
+        return ProcessRunner(), (
+            f"Isolation: process, so environments are not compared. {error} "
+            "`--isolation docker` insists on containers."
+        )
+    note = "" if isolation == "docker" else "Isolation: docker."
+    return DockerRunner(client), note
