@@ -46,7 +46,7 @@ def accuracy(
 def drop(before: Interval, after: Interval) -> Interval:
     """Bound `before - after` for two independent sets of rows.
 
-    Newcombe 1998, method 10, as generalised by Zou and Donner 2008: it needs each set's own interval
+    Newcombe 1998, method 10, generalised by Zou and Donner 2008: it needs each set's own interval
     only, so it holds for Wilson's and for clustered ones. `n` is that of the smaller set.
 
     >>> found = drop(wilson(90, 100), wilson(40, 100))
