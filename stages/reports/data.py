@@ -9,7 +9,7 @@ REAL_SET = At("artifacts/data/real")
 
 
 class DatasetSummary(Report):
-    """One dataset folder: manifest.csv (id, row or path, label, group, free columns) and its samples."""
+    """One folder: manifest.csv (id, row or path, label, group, free columns) and its samples."""
 
     rows: int
     labelled: int

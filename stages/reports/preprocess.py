@@ -7,7 +7,8 @@ TENSORS_SIM = At("artifacts/preprocess-{side}/sim.npy")  # (sim rows, ...) float
 TENSORS_REAL = At("artifacts/preprocess-{side}/real.npy")  # (real rows, ...) float32
 STEPS = At("artifacts/preprocess-{side}/steps")
 """`00_decode.npy`, `01_scale.npy`, ...: each step's output for the paired rows: the first `paired`
-real rows of role diagnose. `.npz` with one array a row, keyed by its position, where shapes differ."""
+real rows of role diagnose (filled up from unlabelled ones). `.npz` with one array a row, keyed by
+its position, where shapes differ. `rows.json`: the paired rows' positions in the real tensors."""
 
 
 class StepOutput(Report):

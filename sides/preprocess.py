@@ -1,0 +1,70 @@
+"""Runs a side's own steps over all rows, and keeps each step's output for the paired rows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
+
+import numpy as np
+
+from sides.case_code import CaseCodeError
+from sides.rows import Samples, paired, read_roles
+from sides.steps import apply_all, load_steps, step_key
+from sides.tensors import RowWriter, save_step
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from sides.rows import Row
+    from sides.steps import Step
+
+
+def run(params: Dict[str, Any], inputs: Dict[str, Path], into: Path, side: str) -> None:
+    """Write report.json, sim.npy, real.npy and steps/ as `stages.reports.preprocess` says."""
+    steps = load_steps(side, params["steps"])
+    sim = read_roles(inputs["roles"], "sim")
+    real = read_roles(inputs["roles"], "real")
+    watched = paired(real, params["paired"])
+    _chain(steps, sim, Samples(inputs["sim"]), into / "sim.npy", [])
+    kept = _chain(steps, real, Samples(inputs["real"]), into / "real.npy", watched)
+    folder = into / "steps"
+    folder.mkdir()
+    (folder / "rows.json").write_text(json.dumps(watched) + "\n", encoding="utf-8")
+    outputs = []
+    for position, step in enumerate(params["steps"] if watched else []):
+        saved = save_step(folder, step_key(position, step["name"]), [row[position] for row in kept])
+        outputs.append({"name": step["name"], "call": step["call"], **saved})
+    report = {
+        "schema_version": 1,
+        "side": side,
+        "steps": outputs,
+        "num_sim": len(sim),
+        "num_real": len(real),
+        "paired": [real[position].id for position in watched],
+    }
+    text = json.dumps(report, indent=2, allow_nan=False) + "\n"
+    (into / "report.json").write_text(text, encoding="utf-8")
+
+
+def _chain(
+    steps: Sequence[Step], rows: Sequence[Row], samples: Samples, path: Path, watched: Sequence[int]
+) -> List[List[NDArray[Any]]]:
+    """Write the last step's output of every row; return all steps' outputs of the watched rows."""
+    writer, wanted, kept = RowWriter(path, len(rows)), set(watched), []
+    for number, row in enumerate(rows):
+        outputs = []
+        last = np.zeros(0)
+        for last in apply_all(steps, samples.raw(row), row, number):
+            if number in wanted:
+                outputs.append(last)
+        if number in wanted:
+            kept.append(outputs)
+        try:
+            writer.write(last[None])
+        except ValueError as error:
+            text = f"{steps[-1].what}: its output for sample {number} ({row.id}) {error}."
+            raise CaseCodeError(text) from None
+    writer.close()
+    return kept

@@ -1,0 +1,124 @@
+"""A side's preprocessing: named functions of the case, applied to one sample after another."""
+
+from __future__ import annotations
+
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+)
+
+import numpy as np
+
+from sides.case_code import CaseCodeError, calling, load
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sides.rows import Row
+
+NUMERIC = "biuf"  # bool, integers, floats
+
+
+class Step(NamedTuple):
+    """One step of one side, ready to be applied."""
+
+    what: str  # reference.steps[1] 'scale' (steps:scale)
+    function: Callable[..., Any]
+    args: Dict[str, Any]
+
+
+class Slot(NamedTuple):
+    """One place in the order of steps, and who has what there."""
+
+    key: str  # 01_scale
+    name: str
+    reference: Optional[int]  # position in the side's own list; None: this side has no such step
+    candidate: Optional[int]
+
+
+def load_step(side: str, position: int, step: Dict[str, Any]) -> Step:
+    """Find a step's function.
+
+    Raises:
+        CaseCodeError: it is not there.
+    """
+    where = f"{side}.steps[{position}]"
+    what = f"{where} '{step['name']}' ({step['call']})"
+    return Step(what, load(step["call"], where), dict(step.get("args") or {}))
+
+
+def load_steps(side: str, steps: Sequence[Dict[str, Any]]) -> List[Step]:
+    """Find all functions of a side's steps."""
+    return [load_step(side, position, step) for position, step in enumerate(steps)]
+
+
+def step_key(position: int, name: str) -> str:
+    """Return the name of a step's files: the position keeps them in order."""
+    return f"{position:02d}_{name}"
+
+
+def apply(step: Step, value: Any, number: int, sample: str) -> NDArray[Any]:
+    """Apply one step to one sample.
+
+    Raises:
+        CaseCodeError: the step failed, or returned no numeric array.
+    """
+    with calling(step.what, number, sample):
+        made = step.function(value, **step.args)
+    kind = made.dtype.kind if isinstance(made, np.ndarray) else None
+    if kind is None or kind not in NUMERIC:
+        got = type(made).__name__ if kind is None else f"an array of {made.dtype}"
+        text = (
+            f"{step.what} returned {got} for sample {number} ({sample}); expected a numeric array."
+        )
+        raise CaseCodeError(text)
+    return made  # type: ignore[no-any-return]
+
+
+def apply_all(steps: Sequence[Step], value: Any, row: Row, number: int) -> Iterator[NDArray[Any]]:
+    """Yield each step's output on one sample; every step is applied exactly once.
+
+    What is yielded is a copy: a step that works in place cannot change what was recorded before it.
+    """
+    for step in steps:
+        value = apply(step, value, number, row.id)
+        yield np.array(value)
+
+
+def align(
+    reference: Sequence[Dict[str, Any]], candidate: Sequence[Dict[str, Any]]
+) -> Optional[List[Slot]]:
+    """Pair two lists of steps by name, in order; two lists of one step are a pair under any name.
+
+    A step that only one side has gets a slot of its own.
+
+    Returns:
+        None when the lists cannot be paired: no name in common, or the same names in another order.
+    """
+    left = [step["name"] for step in reference]
+    right = [step["name"] for step in candidate]
+    common = [name for name in left if name in right]
+    if left == right or len(left) == len(right) == 1:
+        return [Slot(step_key(i, name), name, i, i) for i, name in enumerate(left)]
+    if not common or common != [name for name in right if name in left]:
+        return None
+    slots: List[Slot] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if i < len(left) and left[i] not in right:
+            slots.append(Slot(step_key(len(slots), left[i]), left[i], i, None))
+            i += 1
+        elif j < len(right) and right[j] not in left:
+            slots.append(Slot(step_key(len(slots), right[j]), right[j], None, j))
+            j += 1
+        else:
+            slots.append(Slot(step_key(len(slots), left[i]), left[i], i, j))
+            i, j = i + 1, j + 1
+    return slots

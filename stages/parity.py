@@ -1,0 +1,133 @@
+"""Where do the two sides' preprocessing part ways, and what is the difference called?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from stages.reports.parity import (
+    PARITY,
+    WORST,
+    OwnDifference,
+    ParityAnswer,
+    ParityReport,
+    Transform,
+)
+from stages.reports.preprocess import PREPROCESS, STEPS, PreprocessReport
+from stages.reports.swap import SWAP, SWAP_STEPS, SwapAnswer, SwapReport
+from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
+
+if TYPE_CHECKING:
+    from assay.explain import Explanation
+    from stages.step_pairs import Pair
+
+
+class ParityParams(Params):
+    """When two outputs count as equal, and when a difference counts as explained."""
+
+    atol: float = Field(default=1e-6, ge=0)  # in the units of each step's output
+    rtol: float = Field(default=0.0, ge=0)
+    accept: float = Field(default=0.99, gt=0, le=1)  # share of the squared difference
+    max_depth: int = Field(default=3, ge=1)  # transforms in a row
+    num_pictures: int = Field(default=4, ge=1)
+    pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Each step's output on both sides, and each differing step by itself."""
+
+    reference: Annotated[PreprocessReport, PREPROCESS.of("reference")]
+    candidate: Annotated[PreprocessReport, PREPROCESS.of("candidate")]
+    reference_steps: Annotated[Path, STEPS.of("reference")]
+    candidate_steps: Annotated[Path, STEPS.of("candidate")]
+    swap: Annotated[SwapAnswer, SWAP]
+    swap_steps: Annotated[Path, SWAP_STEPS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """The comparison and its picture."""
+
+    report: Annotated[ParityAnswer, PARITY]
+    worst: Annotated[bytes, WORST]
+
+
+def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001  written for it
+    """Compare the chains slot by slot; name the difference that each step makes by itself."""
+    from stages.parity_picture import draw, say
+    from stages.step_pairs import chain, isolated
+
+    ids = inputs.reference.paired
+    if not ids or ids != inputs.candidate.paired:
+        reason = "There are no rows to pair: no real row has the role diagnose or unlabelled."
+        return Outputs(report=NotApplicable(not_applicable=reason), worst=say(reason))
+    pairs = chain(
+        (inputs.reference, inputs.candidate),
+        (inputs.reference_steps, inputs.candidate_steps),
+        inputs.swap_steps,
+    )
+    found = [pair.difference(params.atol, params.rtol) for pair in pairs]
+    first = next((i for i, (step, _) in enumerate(found) if not step.equal), None)
+    # Up to the first difference both sides had the same input: the chain itself isolates that step.
+    own = {} if first is None else {pairs[first].key: pairs[first]}
+    for step in inputs.swap.steps if isinstance(inputs.swap, SwapReport) else []:
+        alone = isolated(inputs.swap_steps, step.key, step.name)
+        own |= {} if alone is None else {step.key: alone}
+    worst = [] if first is None else found[first][1][: params.num_pictures]
+    report = ParityReport(
+        chain=[step for step, _ in found],
+        first_differing_step=None if first is None else pairs[first].step,
+        own=[_own(own[key], params) for key in sorted(own)],
+        passed=first is None,
+        atol=params.atol,
+        rows=ids,
+        worst=[ids[row] for row in worst],
+    )
+    if first is None:
+        picture = say(f"The sides' outputs are equal at every step, on {len(ids)} paired samples.")
+    elif params.pictures == "none":
+        picture = say("pictures: none in case.yaml: no sample is drawn.")
+    else:
+        picture = draw(pairs[first], worst, ids)
+    return Outputs(report=report, worst=picture)
+
+
+def _own(pair: "Pair", params: ParityParams) -> OwnDifference:
+    from assay.explain import explain
+
+    difference, _ = pair.difference(params.atol, params.rtol)
+    transform = None
+    if not difference.equal and pair.arrays is not None:
+        found = explain(*pair.arrays, max_depth=params.max_depth, accept=params.accept)
+        transform = None if found is None else _transform(found)
+    return OwnDifference(
+        key=pair.key,
+        step=pair.step,
+        transform=transform,
+        equal=difference.equal,
+        max_abs=difference.max_abs,
+    )
+
+
+def _transform(found: "Explanation") -> Transform:
+    import numpy as np
+
+    def plain(value: object) -> float | int | str | list[float]:
+        if isinstance(value, str | int):
+            return value
+        if isinstance(value, np.ndarray | list | tuple):
+            return [float(part) for part in np.ravel(value)]
+        return value.item() if isinstance(value, np.generic) else float(value)  # type: ignore[arg-type]
+
+    return Transform(
+        kind=found.kind,
+        name=found.name,
+        parameters={name: plain(value) for name, value in found.parameters.items()},
+        explained=found.residual_explained,
+        alternatives=[str(other) for other in found.alternatives],
+    )
+
+
+STAGE = Stage(run, image="base", needs=Needs(memory="2GiB"))

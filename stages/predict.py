@@ -1,0 +1,47 @@
+"""What does each side's model say about its own tensors, and about the other side's?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
+from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
+from stages.reports.swap import SWAP_TENSORS
+from stages.reports.train import MODEL
+from stages.stage import CasePath, FromCase, Needs, Params, SideStage
+
+
+class PredictParams(Params):
+    """The side's model, and how it is asked."""
+
+    model: Annotated[str, FromCase("{side}.model")]
+    postprocess: Annotated[str | None, FromCase("{side}.postprocess")] = None
+    batch: int = Field(default=256, ge=1)
+    device: Literal["cpu", "auto"] = "cpu"  # a GPU's last bits are not a CPU's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Weights, and tensors from either side's preprocessing."""
+
+    model: Annotated[Path, MODEL]
+    weights: Annotated[Path | None, CasePath("{side}.weights")]  # these instead, where given
+    sim: Annotated[Path, TENSORS_SIM]
+    real_reference: Annotated[Path, TENSORS_REAL.of("reference")]
+    real_candidate: Annotated[Path, TENSORS_REAL.of("candidate")]
+    swap: Annotated[Path, SWAP_TENSORS]  # read on the reference side only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """Raw outputs and labels of each set."""
+
+    report: Annotated[PredictReport, PREDICT]
+    outputs: Annotated[Path, OUTPUTS]
+
+
+STAGE = SideStage(
+    __name__, PredictParams, Inputs, Outputs, Needs(memory="4GiB", timeout_s=1800, gpu=True)
+)
