@@ -1,0 +1,106 @@
+"""Is the data what its contract says?"""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from stages.reports.contract import CONTRACT, LEFT_OUT, Check, ContractReport
+from stages.reports.data import REAL_SET, SIM_SET
+from stages.stage import At, FromCase, Needs, Params, Stage
+
+SHOWN_ROWS = 20
+
+
+class ContractParams(Params):
+    """The labels that there are."""
+
+    classes: Annotated[int, FromCase("classes")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Both datasets and what they are held to."""
+
+    sim: Annotated[Path, SIM_SET]
+    real: Annotated[Path, REAL_SET]
+    contract: Annotated[Path, At("data_contracts/{data.contract}.yaml", root="workspace")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """The verdicts, and the rows that no later stage sees."""
+
+    report: Annotated[ContractReport, CONTRACT]
+    left_out: Annotated[str, LEFT_OUT]
+
+
+def run(params: ContractParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001
+    """Hold sim and real to the contract.
+
+    A row that no model can use (unreadable, wrong shape, not finite, a label outside the set, an id
+    that stands twice) is left out. A breach that may itself be the fault under examination, such as
+    an unexpected range, type or share of duplicates, is a finding and the row stays.
+    """
+    from stages.contract_terms import read_contract
+    from stages.sample_table import sample_table
+    from stages.suites import examine
+
+    contract = read_contract(inputs.contract)
+    checks: list[Check] = []
+    left_out: list[tuple[str, str, str]] = []
+    rows, counts = {}, {}
+    for name in ("sim", "real"):
+        table = sample_table(getattr(inputs, name))
+        held_to = getattr(contract, name)
+        reasons, found = _examined(name, table, examine(table, _terms(held_to, params)))
+        checks += found
+        left_out += [(name, *pair) for pair in reasons]
+        rows[name], counts[name] = len(table), len(reasons)
+    passed = all(check.passed for check in checks)
+    report = ContractReport(checks=checks, rows=rows, left_out=counts, passed=passed)
+    return Outputs(report=report, left_out=_csv(left_out))
+
+
+def _terms(held_to: Any, params: ContractParams) -> Any:
+    from stages.contract_terms import terms
+
+    return terms(held_to, params.classes)
+
+
+def _examined(name: str, table: Any, verdicts: Any) -> tuple[list[tuple[str, str]], list[Check]]:
+    """Return (id, reason) of the rows to leave out, in the manifest's order, and the checks."""
+    from stages.contract_terms import fill_in
+
+    records = table.to_dict("records")
+    ids = [record.get("id") or f"row {at} of the manifest" for at, record in enumerate(records)]
+    reasons: dict[int, str] = {}
+    checks = []
+    for verdict in verdicts:
+        shown = [ids[at] for at in verdict.positions[:SHOWN_ROWS]]
+        checks.append(
+            Check(
+                dataset=name,
+                name=verdict.name,
+                column=verdict.term.arguments.get("column"),
+                says=verdict.term.says,
+                passed=verdict.passed,
+                observed=verdict.observed,
+                num_breaches=len(verdict.positions),
+                rows=shown,
+            )
+        )
+        if verdict.term.reason is not None:
+            for at in verdict.positions:
+                reasons.setdefault(at, fill_in(verdict.term.reason, records[at]))
+    return [(ids[at], reasons[at]) for at in sorted(reasons)], checks
+
+
+def _csv(rows: list[tuple[str, str, str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("dataset", "id", "reason"), *rows])
+    return text.getvalue()
+
+
+STAGE = Stage(run, image="contracts", needs=Needs(memory="2GiB"))
