@@ -221,7 +221,7 @@ def _build_one(
 
 def _build_failed(family: str, why: str, wheels: Path | None) -> str:
     step = (
-        f"Fill {wheels} again with `assay images wheelhouse {wheels}`"
+        f"Empty {wheels}, and it is filled again"
         if wheels
         else f"Where no package index can be reached, name a wheelhouse by {wheelhouse.VARIABLE}"
     )

@@ -1,0 +1,73 @@
+"""Which isolation, and why, in one line."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from containers import choose as chooser
+from containers import engine as engines
+from containers import images
+from containers.choose import choose
+from containers.job import RunnerError
+
+
+@pytest.fixture
+def no_engine(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+
+
+def silent(line: str) -> None:
+    raise AssertionError(line)
+
+
+def test_auto_without_an_engine_is_a_process_at_once_and_says_why(no_engine):
+    began = time.monotonic()
+    runner, note = choose("auto", silent)
+    assert time.monotonic() - began < 0.2
+    assert runner.kind == "process"
+    assert "No Docker engine answers" in note
+    assert "none.sock" in note
+    assert "\n" not in note
+
+
+def test_docker_asked_for_and_absent_is_refused(no_engine):
+    with pytest.raises(RunnerError, match="Start Docker, or set DOCKER_HOST"):
+        choose("docker", silent)
+
+
+def test_process_asked_for_needs_no_reason(no_engine):
+    runner, note = choose("process", silent)
+    assert (runner.kind, note) == ("process", "")
+
+
+def test_another_word_is_answered_with_the_known_ones():
+    with pytest.raises(RunnerError, match="One of: auto, docker, process. Got: podman"):
+        choose("podman", silent)
+
+
+def test_an_engine_whose_images_cannot_be_built_gives_a_process(monkeypatch):
+    def fail(*_args: object, **_kinds: object) -> None:
+        raise images.ImageError("no base")
+
+    monkeypatch.setattr(chooser, "connect", lambda: None)
+    monkeypatch.setattr(images, "build", fail)
+    runner, note = choose("auto", silent)
+    assert runner.kind == "process"
+    assert "no base" in note
+    with pytest.raises(RunnerError, match="no base"):
+        choose("docker", silent)
+
+
+def test_docker_host_alone_is_asked_where_it_is_set(monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "tcp://elsewhere:1")
+    assert engines.addresses() == ("tcp://elsewhere:1",)
+    monkeypatch.delenv("DOCKER_HOST")
+    assert engines.addresses()[0] == "unix:///var/run/docker.sock"
+
+
+@pytest.mark.docker
+def test_auto_with_an_engine_and_images_is_docker(engine):
+    runner, note = choose("auto", silent, families=["base"])
+    assert (runner.kind, note) == ("docker", "Isolation: docker.")
+    runner.client.close()
