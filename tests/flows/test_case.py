@@ -1,0 +1,102 @@
+"""A case's owner learns every fault at once, each with its line and what is allowed."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.case import load_case, relative
+from flows.faults import Faults
+
+GOOD = """\
+schema: 1
+title: Toy
+task: classification
+metric: accuracy
+classes: 2
+data:
+  make: toy_data:make
+  contract: toy
+train:
+  call: toy_model:train
+reference:
+  steps:
+    - {name: decode, call: toy_steps:decode}
+  model: toy_model:build
+  layers: [fc]
+candidate:
+  like: reference
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "cases/toy/code").mkdir(parents=True)
+    (tmp_path / "data_contracts").mkdir()
+    (tmp_path / "data_contracts/toy.yaml").write_text("schema: 1\n")
+    for module in ("toy_data", "toy_model", "toy_steps"):
+        (tmp_path / f"cases/toy/code/{module}.py").write_text("")
+    (tmp_path / "cases/toy/case.yaml").write_text(GOOD)
+    return tmp_path
+
+
+def rewrite(workspace: Path, old: str, new: str) -> None:
+    assert old in GOOD
+    (workspace / "cases/toy/case.yaml").write_text(GOOD.replace(old, new, 1))
+
+
+def faults(workspace: Path, name: str = "toy") -> str:
+    with pytest.raises(Faults) as caught:
+        load_case(workspace, name)
+    return str(caught.value)
+
+
+def test_a_side_like_another_has_its_fields(workspace: Path) -> None:
+    case = load_case(workspace, "toy").case
+    assert case.candidate == case.reference
+
+
+def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
+    rewrite(workspace, "  like: reference\n", "  like: reference\n  layers: []\n")
+    case = load_case(workspace, "toy").case
+    assert case.candidate.layers == []
+    assert case.candidate.steps == case.reference.steps
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        pytest.param("title: Toy\n", "", "title: missing", id="missing key"),
+        pytest.param("metric:", "metrik:", "line 4: metrik: unknown key. Did you mean `metric`?", id="misspelt key"),
+        pytest.param("layers:", "layer:", "line 15: reference.layer: unknown key. Did you mean `layers`?", id="nested"),
+        pytest.param("classification", "guessing", "line 3: task: Input should be 'classification'", id="not allowed"),
+        pytest.param("classes: 2", "classes: many", "line 5: classes: Input should be a valid integer", id="type"),
+        pytest.param("toy_steps:decode", "toy_steps.decode", "expected module:function", id="no function"),
+        pytest.param("toy_steps:decode", "nowhere:decode", "no module nowhere in cases/toy/code", id="no module"),
+        pytest.param("contract: toy", "contract: other", "there is no data_contracts/other.yaml", id="no contract"),
+        pytest.param("like: reference", "like: candidate", "candidate.like: expected the other side", id="like itself"),
+        pytest.param("  make: toy_data:make\n", "", "state make (module:function), or", id="no data"),
+        pytest.param("train:\n  call: toy_model:train\n", "", "give the weights' path", id="no weights"),
+        pytest.param("schema: 1", "schema: 1\nschema: 1", "line 2: not YAML", id="a key twice"),
+        pytest.param("schema: 1", "schema: [", "not YAML", id="broken YAML"),
+        pytest.param("classes: 2", "classes: 2\ncode: [nowhere]", "there is no folder cases/toy/nowhere", id="code"),
+    ],
+)
+def test_a_fault_names_its_place(workspace: Path, old: str, new: str, says: str) -> None:
+    rewrite(workspace, old, new)
+    assert says in faults(workspace)
+
+
+def test_all_faults_are_told_at_once(workspace: Path) -> None:
+    text = GOOD.replace("title: Toy\n", "").replace("classes: 2", "classes: 1").replace("layers", "layer")
+    (workspace / "cases/toy/case.yaml").write_text(text)
+    assert len(faults(workspace).splitlines()) >= 3
+
+
+def test_an_unknown_case_lists_the_known_ones(workspace: Path) -> None:
+    assert faults(workspace, "tyo") == "Which case? One of: toy. Got: tyo. Did you mean `toy`?"
+
+
+def test_a_path_may_not_leave_the_workspace() -> None:
+    assert relative("cases/toy", "../other/code") == "cases/other/code"
+    with pytest.raises(Faults, match="leads out"):
+        relative("cases/toy", "../../../etc")
