@@ -104,6 +104,9 @@ class Seen:
     raw_equal: bool  # ... though their raw outputs are equal
     data_kind: str | None  # what the data branch found; None: nothing names it
     corroborated: bool  # a second examination sees the domains part as well
+    has_labels: bool = (
+        True  # without, "right" means "as the reference says": nothing speaks of data
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,7 @@ def rank(shares: Shares, seen: Seen, *, margin: float) -> tuple[Cause, ...]:
         margin: metric points that nobody would miss.
     """
     causes = _unmask([*_steps(shares, seen, margin), *_model(shares, seen, margin)], shares, margin)
-    if shares.data.low > 0 and not costs_nothing(shares.data, margin):
+    if seen.has_labels and shares.data.low > 0 and not costs_nothing(shares.data, margin):
         strength: Strength = "strong" if seen.corroborated else "moderate"
         kind = seen.data_kind or "unknown"
         causes.append(_cause("data", kind, shares.data, strength))

@@ -31,11 +31,20 @@ class Level(Report):
     metric: Estimate
 
 
+class Part(Report):
+    """What one component of the gap costs; the parts add up to the gap."""
+
+    component: Component
+    loss: Estimate  # metric points; negative is a gain
+
+
 class DiagnoseReport(Report):
     """The verdict sentence, the causes, and what was not examined."""
 
     verdict: str
+    measured_as: str  # accuracy, or agreement with the reference where no real row has a label
     levels: list[Level]
-    gap: Estimate  # sim (reference) minus real (candidate)
+    gap: Estimate | None  # sim (reference) minus real (candidate); None without labelled real rows
+    parts: list[Part]
     findings: list[Finding]  # causes first, by what they explain; harmless differences last
     not_examined: list[str]

@@ -1,0 +1,358 @@
+"""What the causes are called, what speaks for them, what to do: sentences with figures."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.ranking import Cause, Shares
+from stages.reports.features import FeaturesAnswer, FeaturesReport
+from stages.reports.parity import OwnDifference, ParityAnswer, ParityReport
+from stages.reports.predict import PredictReport
+from stages.reports.probe import ProbeAnswer, ProbePoint, ProbeReport
+from stages.reports.swap import SwapAnswer, SwappedStep, SwapReport
+from stages.stage import NotApplicable
+
+LATER = (
+    "Labels: whether the real labels themselves are right.",
+    "Leakage: whether validation shares samples with training.",
+    "Invariance: whether batch size or batch order changes an answer.",
+    "Class prior, blur, noise and exposure as causes inside the data.",
+    "The runtime layer by layer: which layer's output differs first.",
+)
+
+
+class Bounded(Protocol):
+    """A figure with its interval."""
+
+    @property
+    def value(self) -> float:
+        """The figure."""
+
+    @property
+    def low(self) -> float:
+        """Its lower bound."""
+
+    @property
+    def high(self) -> float:
+        """Its upper bound."""
+
+    @property
+    def n(self) -> int:
+        """The rows that it rests on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """All that a sentence may speak of."""
+
+    shares: Shares
+    parity: ParityAnswer
+    swap: SwapAnswer
+    features: FeaturesAnswer
+    probe: ProbeAnswer
+    candidate: PredictReport
+    agreement: Bounded  # both models on the same tensors: share of rows with the same label
+    measured_as: str
+    labelled: bool
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    >>> percent(0.4519)
+    '45.2 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def points(loss: float) -> str:
+    """Write a difference of shares without its sign.
+
+    >>> points(-0.349)
+    '34.9 points'
+    """
+    return f"{100 * abs(loss):.1f} points"
+
+
+def interval(found: Bounded) -> str:
+    """Write the bounds and the rows."""
+    return f"95 % CI {100 * found.low:.1f} to {100 * found.high:.1f}, n = {found.n}"
+
+
+def title(cause: Cause, scene: Scene) -> str:
+    """Name a cause in one line."""
+    if cause.component == "preprocessing":
+        own = own_difference(cause, scene)
+        if own and own.transform:
+            return f"Step `{own.step}`: {own.transform.name}"
+        where = f"Step `{cause.step}`" if cause.step else "The preprocessing"
+        return f"{where} differs, and no explanation fits"
+    if cause.component == "model":
+        return "The two models answer differently on the same tensors"
+    if cause.component == "postprocessing":
+        return "Equal raw outputs become different labels: the postprocessing differs"
+    if cause.kind == "unknown":
+        return "The reference itself does worse on real rows; nothing examined says why"
+    return "Simulation and reality differ: the reference itself does worse on real rows"
+
+
+def evidence(cause: Cause, scene: Scene) -> list[str]:
+    """Say what speaks for a cause, the strongest first."""
+    if cause.component == "preprocessing":
+        return _step_evidence(cause, scene)
+    if cause.component == "data":
+        return _data_evidence(scene)
+    return _model_evidence(cause, scene)
+
+
+def action(cause: Cause, scene: Scene) -> str:
+    """Say what restores service now."""
+    if cause.harmless:
+        return "Leave it, or align it when convenient: it does not explain the gap."
+    if cause.component == "data":
+        return _data_action(scene)
+    if cause.component == "preprocessing":
+        swapped = _swapped(cause, scene)
+        if swapped is None:
+            return "Serve the reference's preprocessing in front of the candidate's model."
+        if not swapped.reference_call:
+            return f"Leave out the candidate's step `{cause.step}`, then examine again."
+        call = f" (`{swapped.reference_call}`)"
+        return f"Give the candidate the reference's step `{cause.step}`{call}, then examine again."
+    what = {"model": "weights and runtime", "postprocessing": "label map and thresholds"}
+    return f"Serve the reference's {what[cause.component]}, then examine again."
+
+
+def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
+    """Say in two or three sentences what broke, how much of the gap that is, and what to do."""
+    guilty = [cause for cause in causes if not cause.harmless]
+    spared = len(causes) - len(guilty)
+    beside = ""
+    if spared:
+        beside = f" {_count(spared, 'difference')} beside it costs nothing that can be measured."
+    if not guilty:
+        return _nothing_broke(scene) + beside.replace(" beside it", "")
+    shares, first = scene.shares, guilty[0]
+    if first.explains is None or first.explains.low <= 0:
+        why = f"{title(first, scene)}, but {first.explains.n if first.explains else 'no'} rows do "
+        return f"{why}not show what it costs. {action(first, scene)}{beside}"
+    loss = first.explains
+    whole = f"{points(shares.gap.value)} between validation and the field" if scene.labelled else ""
+    cost = f"It costs {points(loss.value)}" + (f" of the {whole}." if whole else ".")
+    rest = [cause for cause in guilty[1:] if cause.explains and cause.explains.low > 0]
+    also = "".join(
+        f" {_short(cause)}: {points(cause.explains.value)} more."
+        for cause in rest
+        if cause.explains
+    )
+    return f"{title(first, scene)}. {cost}{also} {action(first, scene)}{beside}"
+
+
+def not_examined(scene: Scene) -> list[str]:
+    """List what would have to be looked at before "nothing else" could be said."""
+    said = []
+    for what, answer in (
+        ("Preprocessing step by step", scene.parity),
+        ("Exchange of single steps", scene.swap),
+        ("Layer by layer", scene.features),
+        ("Few-shot fine-tuning", scene.probe),
+    ):
+        if isinstance(answer, NotApplicable):
+            said.append(f"{what}: {answer.not_applicable}")
+    if not scene.labelled:
+        said.append(
+            "Accuracy on real rows: none of them has a label. A hundred would show most gaps."
+        )
+    return [*said, *LATER]
+
+
+def own_difference(cause: Cause, scene: Scene) -> OwnDifference | None:
+    """Find the step that a cause is about."""
+    if not isinstance(scene.parity, ParityReport):
+        return None
+    return next((own for own in scene.parity.own if own.key == cause.key), None)
+
+
+def best_point(probe: ProbeReport) -> ProbePoint:
+    """Choose what to do with labels: from scratch where pre-training hurts, else the best point."""
+    most = max(point.labels for point in probe.points)
+    at_most = [point for point in probe.points if point.labels == most]
+    scratch = [point for point in at_most if point.kind == "scratch"]
+    if probe.pretraining == "hurts" and scratch:
+        return scratch[0]
+    return max(at_most, key=lambda point: point.accuracy.value)
+
+
+def _swapped(cause: Cause, scene: Scene) -> SwappedStep | None:
+    if not isinstance(scene.swap, SwapReport):
+        return None
+    return next((step for step in scene.swap.steps if step.key == cause.key), None)
+
+
+def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
+    said = []
+    own, swapped, loss = own_difference(cause, scene), _swapped(cause, scene), cause.explains
+    alone = scene.shares.steps.get(cause.key or "")
+    if own and own.transform:
+        said.append(
+            f"On the same input the candidate's step is the reference's with {own.transform.name}: "
+            f"that explains {percent(own.transform.explained)} of the squared difference."
+        )
+        if own.transform.alternatives:
+            said.append(f"It could as well be: {', '.join(own.transform.alternatives)}.")
+    elif own:
+        size = "" if own.max_abs is None else f" by up to {own.max_abs:.4g}"
+        said.append(
+            f"On the same input the outputs differ{size}; none of the known transforms fits."
+        )
+    if alone:
+        verb = "loses" if alone.value >= 0 else "gains"
+        said.append(
+            f"The reference with only this step from the candidate {verb} {points(alone.value)} on "
+            f"real rows ({interval(alone)})."
+        )
+    elif loss:
+        said.append(
+            f"All of the candidate's preprocessing together costs {points(loss.value)} "
+            f"({interval(loss)}); this step could not be exchanged alone."
+        )
+    if swapped and swapped.error:
+        said.append(f"The candidate's step cannot take the reference's input: {swapped.error}")
+    if swapped:
+        said.append(f"{_calls(swapped)}.")
+    return said + _caveats(cause, scene)
+
+
+def _calls(swapped: SwappedStep) -> str:
+    ours, theirs = swapped.reference_call, swapped.candidate_call
+    if not ours or not theirs:
+        return f"Only the {'reference' if ours else 'candidate'} has this step, `{ours or theirs}`"
+    if ours == theirs:
+        return f"Both sides call `{ours}`, with other arguments"
+    return f"The reference calls `{ours}`, the candidate `{theirs}`"
+
+
+def _caveats(cause: Cause, scene: Scene) -> list[str]:
+    if cause.undone:
+        return ["The rest of the candidate makes up for it: the whole chain costs nothing."]
+    if cause.masked and scene.shares.on_sim:
+        return [
+            (
+                f"Real rows cannot show its cost, as the reference is right on "
+                f"{percent(scene.shares.reference.value)} of them; on validation the candidate "
+                f"loses {points(scene.shares.on_sim.value)} ({interval(scene.shares.on_sim)})."
+            )
+        ]
+    return []
+
+
+def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
+    said = [
+        (
+            f"On the same tensors both models give the same label in "
+            f"{percent(scene.agreement.value)} of real rows ({interval(scene.agreement)})."
+        )
+    ]
+    if cause.explains:
+        verb = "loses" if cause.explains.value >= 0 else "gains"
+        said.append(
+            f"Exchanging the model alone, averaged over both sides' preprocessing, {verb} "
+            f"{points(cause.explains.value)} ({interval(cause.explains)})."
+        )
+    said += [
+        f"The candidate's model cannot take `{name}`: {why}"
+        for name, why in scene.candidate.errors.items()
+    ]
+    return said + _caveats(cause, scene)
+
+
+def _data_evidence(scene: Scene) -> list[str]:
+    shares = scene.shares
+    said = [
+        (
+            f"With nothing from the candidate, the reference is right on "
+            f"{percent(shares.sim.value)} of validation rows (n = {shares.sim.n}) and on "
+            f"{percent(shares.reference.value)} of real rows ({interval(shares.reference)})."
+        )
+    ]
+    if isinstance(scene.features, FeaturesReport):
+        said.append(_feature_evidence(scene.features))
+    if isinstance(scene.probe, ProbeReport) and scene.probe.points:
+        said += _probe_evidence(scene.probe)
+    return said
+
+
+def _feature_evidence(features: FeaturesReport) -> str:
+    rows = f"{features.num_sim} simulated and {features.num_real} real rows"
+    if features.begins_at is None:
+        return f"No examined layer tells {rows} apart (Holm, alpha = {features.alpha:g})."
+    layer = next(layer for layer in features.layers if layer.layer == features.begins_at)
+    return (
+        f"`{features.begins_at}` is the first layer that tells {rows} apart "
+        f"(Holm-adjusted p = {layer.p_holm:.3g}, effect {layer.effect:.2f})."
+    )
+
+
+def _probe_evidence(probe: ProbeReport) -> list[str]:
+    best, words = best_point(probe), {"last_layer": "the last layer", "whole_model": "all layers"}
+    how = "Training from scratch" if best.kind == "scratch" else f"Fine-tuning {words[best.kind]}"
+    said = [
+        (
+            f"{how} on {best.labels} real labels reaches {percent(best.accuracy.value)} "
+            f"({interval(best.accuracy)}) on held-out real rows; the unchanged model has "
+            f"{percent(probe.baseline.value)}."
+        )
+    ]
+    if probe.pretraining != "undecided":
+        fewest = min(point.labels for point in probe.points)
+        said.append(
+            f"Simulation pre-training {probe.pretraining}: with {fewest} labels fine-tuning ends "
+            f"{points(probe.pretraining_effect.value)} "
+            f"{'below' if probe.pretraining_effect.value < 0 else 'above'} training from scratch "
+            f"(95 % CI of the difference {100 * probe.pretraining_effect.low:.1f} to "
+            f"{100 * probe.pretraining_effect.high:.1f})."
+        )
+    return said
+
+
+def _data_action(scene: Scene) -> str:
+    if not isinstance(scene.probe, ProbeReport) or not scene.probe.points:
+        return "Keep the model out of service on these data until the cause is known."
+    best = best_point(scene.probe)
+    if scene.probe.pretraining == "hurts":
+        return (
+            f"Train from scratch on {best.labels} real labels: here that does better than "
+            f"fine-tuning the simulation-trained model."
+        )
+    if best.accuracy.low <= scene.probe.baseline.high:
+        return "Collect more real labels: those at hand did not help."
+    how = {"last_layer": "Fine-tune the last layer", "whole_model": "Fine-tune all layers"}
+    return f"{how.get(best.kind, 'Train from scratch')} on {best.labels} real labels."
+
+
+def _nothing_broke(scene: Scene) -> str:
+    shares = scene.shares
+    if not scene.labelled:
+        return (
+            f"No fault was found between the sides: they agree on "
+            f"{percent(shares.candidate.value)} of {shares.candidate.n} real rows. "
+            f"Without labels nothing can be said about the data."
+        )
+    return (
+        f"No fault was found: the candidate is right on {percent(shares.candidate.value)} of real "
+        f"rows, {points(shares.gap.value)} {'below' if shares.gap.value >= 0 else 'above'} "
+        f"validation ({interval(shares.gap)})."
+    )
+
+
+def _short(cause: Cause) -> str:
+    names = {"model": "the model", "postprocessing": "the postprocessing"}
+    if cause.component == "data":
+        return "The sim-to-real gap of the reference itself"
+    if cause.component == "preprocessing":
+        return f"Step `{cause.step}`" if cause.step else "The rest of the preprocessing"
+    return names[cause.component].capitalize()
+
+
+def _count(number: int, noun: str) -> str:
+    words = {1: "One", 2: "Two", 3: "Three", 4: "Four"}
+    return f"{words.get(number, number)} {noun}{'' if number == 1 else 's'}"

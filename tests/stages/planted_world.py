@@ -1,0 +1,220 @@
+"""A small world with planted faults: who is right where, as files that the late stages read."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from stages.reports.features import FeaturesReport, LayerGap
+from stages.reports.parity import OwnDifference, ParityReport, StepDifference, Transform
+from stages.reports.predict import PredictReport
+from stages.reports.probe import ProbePoint, ProbeReport
+from stages.reports.swap import SwappedStep, SwapReport
+from stages.stage import Estimate, NotApplicable
+
+CLASSES = 10
+NO_LAYERS = NotApplicable(not_applicable="The case names no layers.")
+NO_PROBE = NotApplicable(not_applicable="Parity is broken: a probe would repair the fault unseen.")
+ROLES = ("diagnose", "fit", "prove")
+
+
+@dataclass
+class World:
+    """Shares of right answers; a fault breaks the same rows in every cell that holds it."""
+
+    sim: float = 0.97
+    real: float = 0.97  # the reference on real rows
+    steps: dict[str, tuple[float, str | None]] = field(default_factory=dict)  # share broken, kind
+    model: float | None = None  # share broken by the candidate's model; None: the same model
+    only_labels: bool = False  # ... by its postprocessing, from equal raw outputs
+    refuses: tuple[str, ...] = ()  # sets that the candidate's model cannot take
+    rows: int = 900
+    num_groups: int = 45
+    labelled: bool = True
+    features: FeaturesReport | NotApplicable = NO_LAYERS
+    probe: ProbeReport | NotApplicable = NO_PROBE
+    seed: int = 0
+
+
+def estimate(value: float, half: float, n: int = 300) -> Estimate:
+    return Estimate(value=value, low=value - half, high=value + half, n=n)
+
+
+def build(world: World, folder: Path) -> dict[str, object]:
+    """Write roles and outputs; return the inputs of diagnose as a mapping."""
+    generator = np.random.default_rng(world.seed)
+    labels = {name: generator.integers(CLASSES, size=world.rows) for name in ("sim", "real")}
+    _write_roles(folder / "roles.csv", world, labels)
+
+    def say(truth, share_right):
+        """Answer: a share right, and beyond that what a broken row says."""
+        return np.where(generator.random(len(truth)) < share_right, truth, (truth + 1) % CLASSES)
+
+    def broken(answers, share, by):
+        return np.where(
+            generator.random(len(answers)) < share, (labels["real"] + by) % CLASSES, answers
+        )
+
+    clean = say(labels["real"], world.real)
+    hits = {name: broken(clean, share, 2) for name, (share, _) in world.steps.items()}
+    through = clean
+    for hit in hits.values():
+        through = np.where(hit != clean, hit, through)
+    shown = {
+        "sim": say(labels["sim"], world.sim),
+        "real-reference": clean,
+        "real-candidate": through,
+    }
+    keys = {name: f"{at:02d}_{name}" for at, name in enumerate(world.steps)}
+    theirs = dict(shown)
+    if world.model is not None:
+        mask = generator.random(world.rows) < world.model
+        for name in ("real-reference", "real-candidate"):
+            theirs[name] = np.where(mask, (labels["real"] + 3) % CLASSES, shown[name])
+    ours = shown | {f"swap-{keys[name]}": hit for name, hit in hits.items()}
+    for side, sets in (("reference", ours), ("candidate", theirs)):
+        (folder / side).mkdir()
+        for name, said in sets.items():
+            if side == "candidate" and name in world.refuses:
+                continue
+            raw = shown[name] if world.only_labels and name in shown else said
+            np.save(folder / side / f"{name}.npy", np.eye(CLASSES, dtype=np.float32)[raw])
+            np.save(folder / side / f"{name}.labels.npy", said.astype(np.int64))
+    return {
+        "roles": folder / "roles.csv",
+        "reference": _predicted("reference", ours, ()),
+        "candidate": _predicted("candidate", theirs, world.refuses),
+        "reference_outputs": folder / "reference",
+        "candidate_outputs": folder / "candidate",
+        "parity": _parity(world, keys),
+        "swap": _swap(keys),
+        "features": world.features,
+        "probe": world.probe,
+    }
+
+
+def _write_roles(path, world, labels):
+    lines = ["dataset,id,row,path,label,group,role"]
+    for name, found in labels.items():
+        for at, label in enumerate(found):
+            group = at % world.num_groups
+            role = "validation" if name == "sim" else ROLES[group % 3]
+            shown = label if world.labelled or name == "sim" else ""
+            role = role if shown != "" else "unlabelled"
+            lines.append(f"{name},{name}_{at},{at},,{shown},g{group},{role}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _predicted(side, sets, refuses):
+    return PredictReport(
+        side=side,
+        model="model:Net",
+        sets={name: len(said) for name, said in sets.items() if name not in refuses},
+        device="cpu",
+        errors=dict.fromkeys(refuses, "expected 1 channel, got 3"),
+    )
+
+
+def _swap(keys):
+    if not keys:
+        return NotApplicable(not_applicable="both sides declare the same steps")
+    return SwapReport(
+        steps=[
+            SwappedStep(
+                key=key,
+                name=name,
+                reference_call=f"code:{name}",
+                candidate_call=f"served:{name}",
+                error=None,
+            )
+            for name, key in keys.items()
+        ]
+    )
+
+
+def _parity(world, keys):
+    chain = [_chained(name, name not in world.steps) for name in ["load", *world.steps]]
+    names = {"transpose": "rows and columns exchanged (transposed)", "scale": "multiplied by 255"}
+    own = [
+        OwnDifference(
+            key=keys[name],
+            step=name,
+            equal=False,
+            max_abs=1.0,
+            transform=kind
+            and Transform(
+                kind=kind, name=names.get(kind, kind), parameters={}, explained=1.0, alternatives=[]
+            ),
+        )
+        for name, (_, kind) in world.steps.items()
+    ]
+    first = next(iter(world.steps), None)
+    return ParityReport(
+        chain=chain,
+        first_differing_step=first,
+        own=own,
+        passed=first is None,
+        atol=1e-6,
+        rows=[f"real_{at}" for at in range(32)],
+        worst=["real_3", "real_4"] if first else [],
+    )
+
+
+def _chained(name, equal):
+    return StepDifference(
+        step=name,
+        equal=equal,
+        max_abs=0.0 if equal else 1.0,
+        mean_abs=0.0 if equal else 0.21,
+        share_differing=0.0 if equal else 0.4,
+        shape_reference=[32, 8, 8],
+        shape_candidate=[32, 8, 8],
+        dtype_reference="float32",
+        dtype_candidate="float32",
+        note=None,
+    )
+
+
+def gap_in_features() -> FeaturesReport:
+    sizes = {"input": 0.04, "conv1": 0.11, "conv2": 0.35, "pool": 0.42, "fc1": 0.61, "logits": 0.58}
+    return FeaturesReport(
+        layers=[
+            LayerGap(
+                layer=name,
+                width=64,
+                mmd2=effect / 10,
+                p_value=0.001 if effect > 0.05 else 0.2,
+                p_holm=0.006 if effect > 0.05 else 0.2,
+                effect=effect,
+                permuted="groups",
+            )
+            for name, effect in sizes.items()
+        ],
+        begins_at="conv1",
+        alpha=0.05,
+        effect_means="squared MMD over the mean within-domain kernel distance",
+        num_sim=400,
+        num_real=400,
+        device="cpu",
+        projected_layer="fc1",
+        projected_explained=[0.41, 0.17],
+    )
+
+
+def scratch_wins() -> ProbeReport:
+    figures = {
+        "last_layer": (0.55, 0.61, 0.66),
+        "whole_model": (0.80, 0.88, 0.93),
+        "scratch": (0.85, 0.91, 0.95),
+    }
+    return ProbeReport(
+        baseline=estimate(0.32, 0.05),
+        points=[
+            ProbePoint(kind=kind, labels=labels, accuracy=estimate(value, 0.03), resamples=5)
+            for kind, values in figures.items()
+            for labels, value in zip((50, 100, 200), values, strict=True)
+        ],
+        pretraining="hurts",
+        pretraining_effect=estimate(-0.05, 0.02),
+        device="cpu",
+    )

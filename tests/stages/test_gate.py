@@ -1,0 +1,108 @@
+import json
+
+import pytest
+from planted_world import World, build, gap_in_features
+
+from stages import diagnose
+from stages.gate import GateParams, Inputs, run
+from stages.reports.contract import Check, ContractReport
+from stages.stage import NotApplicable
+
+
+def contract(*, passed=True):
+    check = Check(
+        dataset="real",
+        name="expect_column_values_to_be_in_set",
+        column="label",
+        says="label is one of 0 to 9",
+        passed=passed,
+        observed="12",
+        num_breaches=int(not passed),
+        rows=[] if passed else ["real_3"],
+    )
+    return ContractReport(
+        checks=[check], rows={"sim": 900, "real": 900}, left_out={}, passed=passed
+    )
+
+
+def gated(tmp_path, *, params=None, holds=True, parity=None, **planted):
+    made = build(World(**planted), tmp_path)
+    if parity is not None:
+        made["parity"] = parity
+    found = diagnose.run(diagnose.DiagnoseParams(resamples=200), diagnose.Inputs(**made), tmp_path)
+    names = ("parity", "features", "roles", "reference_outputs", "candidate_outputs")
+    inputs = Inputs(
+        contract=contract(passed=holds),
+        diagnose=found.report,
+        **{name: made[name] for name in names},
+    )
+    return run(params or GateParams(resamples=200), inputs, tmp_path)
+
+
+def passes(report):
+    return {criterion.name: criterion.passed for criterion in report.criteria}
+
+
+GOOD = dict.fromkeys(["contract", "parity", "accuracy", "drop", "agreement"], True)
+CASES = {
+    "all well": ({}, "open", GOOD),
+    "a broken contract": ({"holds": False}, "closed", GOOD | {"contract": False}),
+    "a broken step": (
+        {"steps": {"turn": (0.7, "transpose")}},
+        "closed",
+        {"contract": True, "parity": False, "accuracy": False, "drop": False, "agreement": False},
+    ),
+    "a gap that both sides share": (
+        {"real": 0.45},
+        "closed",
+        GOOD | {"accuracy": False, "drop": False},
+    ),
+    "too few rows": (
+        {"rows": 90, "num_groups": 90},
+        "abstained",
+        GOOD | {"accuracy": None, "drop": None, "agreement": None},
+    ),
+    "no labels": (
+        {"labelled": False},
+        "abstained",
+        GOOD | {"accuracy": None, "drop": None},
+    ),
+    "parity that does not apply": (
+        {"parity": NotApplicable(not_applicable="the candidate is recorded")},
+        "abstained",
+        GOOD | {"parity": None},
+    ),
+}
+
+
+@pytest.mark.parametrize(("planted", "verdict", "found"), CASES.values(), ids=CASES.keys())
+def test_each_criterion_says_passed_failed_or_cannot_tell(tmp_path, planted, verdict, found):
+    report = gated(tmp_path, **planted).report
+    assert (report.verdict, passes(report)) == (verdict, found)
+
+
+def test_a_straddled_threshold_says_how_many_rows_would_decide(tmp_path):
+    params = GateParams(min_accuracy=0.97, resamples=200)
+    report = gated(tmp_path, params=params).report
+    [accuracy] = [one for one in report.criteria if one.name == "accuracy"]
+    assert accuracy.passed is None
+    assert "rows would decide" in accuracy.why
+
+
+def test_every_criterion_has_a_reason_and_a_threshold(tmp_path):
+    for criterion in gated(tmp_path, steps={"turn": (0.7, None)}).report.criteria:
+        assert criterion.why.endswith(".")
+        assert criterion.says.endswith(".")
+
+
+def test_metrics_are_flat_and_finite(tmp_path):
+    figures = json.loads(gated(tmp_path, features=gap_in_features()).metrics)
+    assert all(isinstance(figure, float) for figure in figures.values())
+    assert {"gap", "accuracy_sim", "accuracy_real_candidate", "parity_max_abs"} <= set(figures)
+    assert figures["effect_last_layer"] == pytest.approx(0.58)
+
+
+def test_what_is_unknown_is_left_out_of_the_metrics(tmp_path):
+    figures = json.loads(gated(tmp_path, labelled=False).metrics)
+    assert "accuracy_prove_candidate" not in figures
+    assert "gap" not in figures
