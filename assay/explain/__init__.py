@@ -1,0 +1,1 @@
+"""Name the transform that turns one array into another."""

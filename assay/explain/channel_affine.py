@@ -1,0 +1,100 @@
+"""A slope and an offset for each channel: normalisation constants, dead or rescaled channels."""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+
+from assay.explain.affine import SLOPES, TOLERANCE, fit_line
+from assay.explain.proposal import Array, Proposal, Samples, of_planes
+from assay.explain.score import aligned
+
+# (mean, standard deviation) a channel, of values in [0, 1]; from the documentation of torchvision
+# (ImageNet, MNIST), CLIP (Radford et al. 2021) and the usual CIFAR-10 recipes.
+NORMALISATIONS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "ImageNet mean/std": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "ImageNet mean/std in BGR order": ((0.406, 0.456, 0.485), (0.225, 0.224, 0.229)),
+    "mean .5, std .5": ((0.5,), (0.5,)),
+    "CIFAR-10 mean/std": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+    "CIFAR-10 mean/std of batches": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
+    "CLIP mean/std": ((0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)),
+    "MNIST mean/std": ((0.1307,), (0.3081,)),
+    "ImageNet mean of 0-255, no std": (
+        (123.675 / 255, 116.28 / 255, 103.53 / 255),
+        (1 / 255, 1 / 255, 1 / 255),
+    ),
+    "range 0 to 1": ((0.0,), (1.0,)),
+    "range 0 to 255": ((0.0,), (1 / 255,)),
+}
+MAX_CHANNELS = 64
+MIN_VALUES = 16  # a channel; a line through fewer says little
+NAMED_CHANNELS = 3
+
+
+def channel_affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
+    """Propose a line a channel: known normalisations, changes of single channels, any lines."""
+    if not aligned(reference, candidate):
+        return
+    left, right = reference.planes, candidate.planes
+    num_channels = left.shape[1]
+    if num_channels > MAX_CHANNELS or left[:, 0].size < MIN_VALUES:
+        return
+    lines = np.array([fit_line(left[:, c], right[:, c]) for c in range(num_channels)])
+    slopes, offsets = lines[:, 0], lines[:, 1]
+    yield from _known(slopes, offsets)
+    if num_channels == 1:
+        return
+    spread = right.std(axis=(0, 2, 3))
+    kept = (np.abs(slopes - 1) < TOLERANCE) & (np.abs(offsets) <= TOLERANCE * spread)
+    changed = [int(channel) for channel in np.flatnonzero(~kept)]
+    if 0 < len(changed) <= min(NAMED_CHANNELS, num_channels - 1):
+        texts = [_text(c, slopes[c], offsets[c], spread[c]) for c in changed]
+        dead = all(spread[c] == 0 for c in changed)
+        only = (np.where(kept, 1.0, slopes), np.where(kept, 0.0, offsets))
+        kind = "channel_constant" if dead else "channel_affine"
+        yield _propose(kind, "; ".join(texts), *only, 1.1 + 0.1 * len(changed))
+    yield _propose("channel_affine", "each channel rescaled on its own", slopes, offsets, 1.7)
+
+
+def _known(slopes: Array, offsets: Array) -> Iterator[Proposal]:
+    """Propose the pairs of normalisations, had and wanted, that give these lines."""
+    for (had, (had_mean, had_std)), (got, (got_mean, got_std)) in product(
+        NORMALISATIONS.items(), repeat=2
+    ):
+        constants = [np.array(v) for v in (had_mean, had_std, got_mean, got_std)]
+        if had == got or any(len(v) not in {1, len(slopes)} for v in constants):
+            continue
+        m0, s0, m1, s1 = constants
+        slope = np.broadcast_to(s0 / s1, slopes.shape)
+        offset = np.broadcast_to((m0 - m1) / s1, slopes.shape)
+        # Two ranges, or two plain constants: `affine` says that in fewer words.
+        if np.ptp(slope) == 0 and np.ptp(offset) == 0 and max(map(len, constants)) == 1:
+            ranges = {had, got} <= {"range 0 to 1", "range 0 to 255", "mean .5, std .5"}
+            if ranges:
+                continue
+        slack = TOLERANCE * (1 + np.abs(slope) + np.abs(offset))
+        near_slope = np.abs(slopes - slope) <= TOLERANCE * np.abs(slope)
+        if near_slope.all() and (np.abs(offsets - offset) <= slack).all():
+            yield _propose(
+                "normalisation", f"normalised to {got} instead of {had}", slope, offset, 1.05
+            )
+
+
+def _propose(kind: str, name: str, slopes: Array, offsets: Array, cost: float) -> Proposal:
+    return of_planes(
+        kind, name, _lines(slopes, offsets), cost=cost,
+        slopes=[float(v) for v in slopes], offsets=[float(v) for v in offsets],
+    )  # fmt: skip
+
+
+def _lines(slopes: Array, offsets: Array) -> Callable[[Array], Array]:
+    return lambda planes: planes * slopes[:, None, None] + offsets[:, None, None]
+
+
+def _text(channel: int, slope: float, offset: float, spread: float) -> str:
+    if spread == 0:
+        return f"channel {channel} constant at {offset:.6g}"
+    known = (t for t, v in SLOPES.items() if abs(abs(slope) - v) <= TOLERANCE * v)
+    times = ("-" if slope < 0 else "") + next(known, f"{abs(slope):.6g}")
+    plus = "" if abs(offset) <= TOLERANCE * spread else f", {offset:+.6g}"
+    return f"channel {channel} multiplied by {times}{plus}"

@@ -1,0 +1,254 @@
+"""Compose explainers until the candidate is explained: a beam search, shortest first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.explain.proposal import (
+    Array,
+    Explainer,
+    Explanation,
+    Parameter,
+    Proposal,
+    Samples,
+    guess_channel_axis,
+)
+from assay.explain.score import aligned, correlation, own_variation, promise, squared_error
+
+SEARCH_VALUES = 1 << 17  # values that the search looks at; all rows are looked at to accept
+MIN_SEARCH_ROWS = 2
+BEAM_PLACES = 8  # kept after a step that moves values; the first step keeps twice as many
+BEAM_VALUES = 10  # kept after a step that maps values
+HOPELESS = 0.25  # of promise, after two steps: no third makes a fit of it
+RELATED = 0.3  # of squared correlation: with less, no map of values fits
+WORSE_FIT = 0.5  # what an inexact explanation costs where another is exact
+BLOCK_VALUES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """The reference after some steps, and how much of the candidate that leaves unexplained."""
+
+    samples: Samples
+    steps: tuple[Proposal, ...]
+    used: frozenset[int]  # the explainers, so that none is used twice
+    maps_values: bool
+    unexplained: float
+    promise: float
+
+    @property
+    def cost(self) -> float:
+        """Give what its steps cost together."""
+        return sum(step.cost for step in self.steps)
+
+
+def search(
+    reference: NDArray[Any],
+    candidate: NDArray[Any],
+    *,
+    places: Sequence[Explainer],
+    maps: Sequence[Explainer],
+    max_depth: int,
+    accept: float,
+) -> Explanation | None:
+    """Find the cheapest composition of at most `max_depth` steps that explains `accept`.
+
+    Moves of values come before maps of values: the two commute, so that one order will do. The beam
+    ranks moves by what could still be explained (see `promise`), maps by what is explained.
+    """
+    rows = _rows_to_search(reference, candidate)
+    if not len(rows):
+        return None
+    target = Samples(values=candidate[rows].astype(np.float64), channel_axis=None)
+    start = Samples(
+        values=reference[rows].astype(np.float64),
+        channel_axis=guess_channel_axis(reference.shape),
+    )
+    level = [_node(start, _like(target, start), (), frozenset(), maps_values=False, scale=None)]
+    scale = squared_error(start.values, target.values) if aligned(start, target) else None
+    found: list[Node] = []
+    for depth in range(1, max_depth + 1):
+        children = [
+            child for node in level for child in _children(node, target, places, maps, scale)
+        ]
+        found += [child for child in children if 1 - child.unexplained >= accept]
+        # A longer one costs at least its number of steps: it cannot be preferred.
+        if found and min(node.cost for node in found) <= depth + 1:
+            break
+        level = _beam(children, depth)
+    return _best(found, reference, candidate, accept)
+
+
+def _rows_to_search(reference: NDArray[Any], candidate: NDArray[Any]) -> NDArray[np.intp]:
+    finite = np.array(
+        [
+            bool(np.isfinite(left).all() and np.isfinite(right).all())
+            for left, right in zip(reference, candidate, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+    rows = np.flatnonzero(finite)
+    a_row = max(1, reference[0].size, candidate[0].size) if len(reference) else 1
+    count = min(len(rows), max(MIN_SEARCH_ROWS, SEARCH_VALUES // a_row))
+    return rows[np.linspace(0, len(rows) - 1, count).round().astype(np.intp)] if count else rows
+
+
+def _like(target: Samples, samples: Samples) -> Samples:
+    """Read the candidate in the layout that the samples have now."""
+    same = target.values.ndim == samples.values.ndim
+    axis = samples.channel_axis if same else guess_channel_axis(target.values.shape)
+    return Samples(values=target.values, channel_axis=axis)
+
+
+def _node(
+    samples: Samples,
+    target: Samples,
+    steps: tuple[Proposal, ...],
+    used: frozenset[int],
+    *,
+    maps_values: bool,
+    scale: float | None,
+) -> Node:
+    unexplained = 1.0
+    if aligned(samples, target):
+        error = squared_error(samples.values, target.values)
+        unexplained = _unexplained(error, scale, own_variation(target))
+    return Node(
+        samples=samples,
+        steps=steps,
+        used=used,
+        maps_values=maps_values,
+        unexplained=unexplained,
+        # Maps of values are ranked by what they explain, and need no promise.
+        promise=0.0 if maps_values else promise(samples, target),
+    )
+
+
+def _unexplained(error: float, scale: float | None, own: float) -> float:
+    """Give the larger share: of the untransformed difference, or of the candidate itself.
+
+    The first alone is fooled by a constant far away, the second by a small difference.
+    """
+    bounds = [bound for bound in (scale, own) if bound is not None and bound > 0]
+    return max((error / bound for bound in bounds), default=0.0 if error == 0 else 1.0)
+
+
+def _children(
+    node: Node,
+    target: Samples,
+    places: Sequence[Explainer],
+    maps: Sequence[Explainer],
+    scale: float | None,
+) -> Iterator[Node]:
+    like = _like(target, node.samples)
+    related = aligned(node.samples, like) and _related(node.samples.planes, like.planes)
+    for number, explainer in enumerate([*places, *maps]):
+        maps_values = number >= len(places)
+        if number in node.used or (node.maps_values and not maps_values):
+            continue
+        if maps_values and not related:
+            continue
+        for proposal in explainer(node.samples, like):
+            samples = proposal.apply(node.samples)
+            yield _node(
+                samples,
+                _like(target, samples),
+                (*node.steps, proposal),
+                node.used | {number},
+                maps_values=maps_values,
+                scale=scale,
+            )
+
+
+def _related(reference: Array, candidate: Array) -> bool:
+    """Say whether a map of values may fit; a wrap leaves no correlation, but whole numbers."""
+    return correlation(reference, candidate) >= RELATED or bool(
+        (candidate == np.rint(candidate)).all()
+    )
+
+
+def _beam(children: list[Node], depth: int) -> list[Node]:
+    moved = [child for child in children if not child.maps_values]
+    if depth > 1:
+        moved = [child for child in moved if child.promise >= HOPELESS]
+    mapped = [child for child in children if child.maps_values]
+    moved.sort(key=lambda node: (-node.promise, node.cost))
+    mapped.sort(key=lambda node: (node.unexplained, node.cost))
+    return moved[: BEAM_PLACES * (2 if depth == 1 else 1)] + mapped[:BEAM_VALUES]
+
+
+def _best(
+    found: list[Node], reference: NDArray[Any], candidate: NDArray[Any], accept: float
+) -> Explanation | None:
+    if not found:
+        return None
+    best_fit = min(node.unexplained for node in found)
+
+    def rank(node: Node) -> float:
+        return node.cost + WORSE_FIT * (node.unexplained > 20 * best_fit + 1e-6)
+
+    ranked = sorted(found, key=lambda node: (rank(node), node.unexplained))
+    for at, node in enumerate(ranked):
+        explained, accepted = _verify(node, reference, candidate, accept)
+        if accepted:
+            kinds = tuple(step.kind for step in node.steps)
+            others = [
+                n for n in ranked[at + 1 :] if _parts(n) != kinds and rank(n) < rank(node) + 0.5
+            ]
+            names = dict.fromkeys(_name(n.steps) for n in others)
+            return Explanation(
+                name=_name(node.steps),
+                kind="+".join(kinds),
+                parameters=_parameters(node.steps),
+                residual_explained=explained,
+                parts=kinds,
+                alternatives=tuple(names)[:5],
+            )
+    return None
+
+
+def _verify(
+    node: Node, reference: NDArray[Any], candidate: NDArray[Any], accept: float
+) -> tuple[float, bool]:
+    """Apply the steps to all finite rows, block by block: (share explained, whether accepted)."""
+    error = difference = own = 0.0
+    comparable = reference.shape == candidate.shape
+    step = max(1, BLOCK_VALUES // max(1, reference[0].size))
+    for start in range(0, len(reference), step):
+        left = reference[start : start + step].astype(np.float64)
+        right = candidate[start : start + step].astype(np.float64)
+        kept = _finite_rows(left) & _finite_rows(right)
+        if not kept.any():
+            continue
+        left, right = left[kept], right[kept]
+        samples = Samples(values=left, channel_axis=guess_channel_axis(reference.shape))
+        for proposal in node.steps:
+            samples = proposal.apply(samples)
+        error += squared_error(samples.values, right)
+        difference += squared_error(left, right) if comparable else 0.0
+        target = _like(Samples(values=right, channel_axis=None), samples)
+        own += own_variation(target)
+    unexplained = _unexplained(error, difference if comparable else None, own)
+    total = difference if comparable else own
+    return 1 - error / total if total > 0 else 1.0, 1 - unexplained >= accept
+
+
+def _finite_rows(values: Array) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(values).reshape(len(values), -1).all(axis=1))
+
+
+def _parts(node: Node) -> tuple[str, ...]:
+    return tuple(step.kind for step in node.steps)
+
+
+def _name(steps: tuple[Proposal, ...]) -> str:
+    return ", then ".join(step.name for step in steps)
+
+
+def _parameters(steps: tuple[Proposal, ...]) -> dict[str, Parameter]:
+    if len(steps) == 1:
+        return steps[0].parameters
+    return {f"{s.kind}.{key}": value for s in steps for key, value in s.parameters.items()}
