@@ -25,7 +25,9 @@ class Row:
     inputs: Mapping[str, str | None]  # field -> path; None where the case names no path
     outputs: Mapping[str, str]  # field -> path, all inside `folder`
     folder: str  # the stage's own output folder, cases/NAME/artifacts/<name>: one DVC output
-    sources: tuple[str, ...]  # code that is mounted and hashed: files, or whole folders of the case's code
+    sources: tuple[
+        str, ...
+    ]  # code that is mounted and hashed: files, or whole folders of the case's code
     code_roots: tuple[str, ...]  # folders of the case's code, put on the path in this order
     command: str  # what dvc.yaml says: enters through the runner
 

@@ -1,0 +1,55 @@
+"""Only one process at a time works on a stage of a worktree."""
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+POLL_S = 0.05
+
+
+@contextmanager
+def fence(
+    path: Path, *, on_wait: Callable[[], None], cancel: threading.Event | None = None
+) -> Iterator[None]:
+    """Hold a file's lock; the kernel lets go of it when the process dies, however it dies.
+
+    Waits for as long as another holds it, or until `cancel` is set, and then goes on: the caller's
+    runner sees the same event and starts nothing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    told = False
+    try:
+        while not _take(handle):
+            if cancel is not None and cancel.is_set():
+                break
+            if not told:
+                told = True
+                on_wait()
+            time.sleep(POLL_S)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def fence_or_skip(path: Path) -> Iterator[bool]:
+    """Say whether the lock was to be had at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        yield _take(handle)
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,88 @@
+"""What is written down of a stage and of a run: everything that must not be hashed."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+How = Literal["unchanged", "restored", "ran", "failed"]
+State = Literal["done", "failed", "cancelled"]
+Verdict = Literal["open", "closed", "abstained"]
+
+
+class Hashes(BaseModel):
+    """One dependency's MD5 before the stage ran and after; they are equal, or it was refused."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    before: str | None
+    after: str | None = None
+
+
+class Limits(BaseModel):
+    """What the stage was held to."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    threads: int
+    memory_bytes: int
+    timeout_s: float
+
+
+class Provenance(BaseModel):
+    """How one stage came to be as it is.
+
+    For a stage that was unchanged or restored, all about its process (isolation, image, times,
+    exit, log, `inside`) is what was written when it ran, in the run `from_run`; None is unknown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")  # a newer file stays readable
+
+    schema_version: Literal[1] = 1
+    name: str
+    question: str
+    how: How
+    run_id: str
+    from_run: str | None = None  # where it ran, if not here
+    flow_run_id: str | None = None
+    inputs: dict[str, Hashes]  # inputs and sources
+    outputs: dict[str, str]  # the folder (a .dir hash) and each declared file
+    params: dict[str, Any]
+    environment: str | None
+    isolation: str | None = None
+    image: str | None = None
+    image_id: str | None = None
+    base_digest: str | None = None
+    gpu: bool | None = None
+    limits: Limits
+    exit_reason: str | None = None
+    exit_code: int | None = None
+    started: str | None = None  # ISO 8601, UTC
+    ended: str | None = None
+    wall_s: float = 0.0
+    log: str | None = None
+    log_sha256: str | None = None
+    inside: dict[str, Any] | None = None  # what the process saw of itself
+    host: dict[str, Any] | None = None
+
+
+class RunRecord(BaseModel):
+    """One run: `run.json` in its tag. `list_runs` leaves `stages` empty."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    schema_version: Literal[1] = 1
+    id: str
+    case: str
+    state: State
+    verdict: Verdict | None = None
+    sentence: str
+    commit: str
+    parent: str
+    dirty: list[str] = []
+    isolation: str
+    note: str = ""
+    started: str
+    ended: str
+    flow_run_id: str | None = None
+    stages: list[Provenance] = []
+    error: str | None = None

@@ -1,0 +1,80 @@
+"""Writes down how a stage came to be: from its process, or from what was written when it ran."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from lineage import host
+from lineage.execute import Executed
+from lineage.provenance import Hashes, Limits, Provenance
+from lineage.row import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """What is known of a stage before it is known how it ended."""
+
+    row: Row
+    run_id: str
+    environment: str
+    isolation: str
+    before: Mapping[str, str | None]  # path -> MD5
+
+    def saw(self, executed: Executed, started: datetime, outputs: dict[str, str]) -> Provenance:
+        """Return the provenance of a stage that ran here; one without outputs failed."""
+        ended = executed.exit
+        made = self._plain("ran" if outputs else "failed", outputs)
+        seen = {
+            "isolation": self.isolation,
+            "image": self.row.image,
+            "image_id": ended.image_id,
+            "base_digest": ended.base_digest,
+            "gpu": ended.gpu,
+            "exit_reason": ended.reason.value,
+            "exit_code": ended.code,
+            "started": started.isoformat(),
+            "ended": datetime.now(UTC).isoformat(),
+            "wall_s": ended.wall_s,
+            "log": str(executed.log),
+            "log_sha256": executed.log_sha256,
+            "inside": executed.inside,
+            "host": host.facts(),
+        }
+        return made.model_copy(update=seen)
+
+    def heard(
+        self,
+        how: Literal["unchanged", "restored"],
+        outputs: dict[str, str],
+        made: Provenance | None,
+    ) -> Provenance:
+        """Return the provenance of a known result; `made` is what was written when it was made."""
+        here = self._plain(how, outputs)
+        if made is None:
+            return here
+        mine = {name: getattr(here, name) for name in here.model_fields_set}
+        return made.model_copy(update={**mine, "from_run": made.run_id})
+
+    def _plain(
+        self, how: Literal["unchanged", "restored", "ran", "failed"], outputs: dict[str, str]
+    ) -> Provenance:
+        row = self.row
+        hashes = {
+            path: Hashes(before=md5, after=None if how == "failed" else md5)
+            for path, md5 in sorted(self.before.items())
+        }
+        params: dict[str, Any] = dict(row.params)
+        return Provenance(
+            name=row.name,
+            question=row.question,
+            how=how,
+            run_id=self.run_id,
+            inputs=hashes,
+            outputs=outputs,
+            params=params,
+            environment=self.environment,
+            limits=Limits(
+                threads=row.threads, memory_bytes=row.memory_bytes, timeout_s=row.timeout_s
+            ),
+        )
