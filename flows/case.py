@@ -79,7 +79,7 @@ class Data(_Part):
         given = [key for key in ("sim", "real") if getattr(self, key)]
         if self.make and (given or self.train):
             raise ValueError("state either make, or the folders sim and real, not both")
-        if not self.make and len(given) < 2:
+        if not self.make and given != ["sim", "real"]:
             raise ValueError("state make (module:function), or the folders sim and real")
         return self
 
@@ -146,7 +146,7 @@ def relative(folder: str, path: str) -> str:
     for part in f"{folder}/{path}".split("/"):
         if part == "..":
             if not parts:
-                raise Faults([f"{folder}/case.yaml: {path} leads out of the workspace."])
+                raise Faults(f"{folder}/case.yaml: {path} leads out of the workspace.")
             parts.pop()
         elif part not in ("", "."):
             parts.append(part)
@@ -168,7 +168,7 @@ def load_case(workspace: Path, name: str) -> LoadedCase:
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         hint = f" Did you mean `{near[0]}`?" if near else ""
-        raise Faults([f"Which case? One of: {', '.join(known) or 'none yet'}. Got: {name}.{hint}"])
+        raise Faults(f"Which case? One of: {', '.join(known) or 'none yet'}. Got: {name}.{hint}")
     file = f"cases/{name}/case.yaml"
     marks = read_yaml(workspace / file, file)
     raw = plain(marks)
@@ -176,7 +176,7 @@ def load_case(workspace: Path, name: str) -> LoadedCase:
     loaded = LoadedCase(name, case, raw, workspace)
     faults = _missing_places(loaded, file)
     if faults:
-        raise Faults(faults)
+        raise Faults(*faults)
     return loaded
 
 
@@ -189,7 +189,7 @@ def _fill_in(raw: dict[str, Any], file: str) -> dict[str, Any]:
             continue
         other = raw.get(stated["like"]) if stated["like"] in SIDES else None
         if not isinstance(other, dict) or "like" in other:
-            raise Faults([f"{file}: {side}.like: expected the other side, stated in full."])
+            raise Faults(f"{file}: {side}.like: expected the other side, stated in full.")
         own = {key: value for key, value in stated.items() if key != "like"}
         filled[side] = {**other, **own}
     return filled
@@ -197,11 +197,14 @@ def _fill_in(raw: dict[str, Any], file: str) -> dict[str, Any]:
 
 def _missing_places(loaded: LoadedCase, file: str) -> list[str]:
     case, workspace, faults = loaded.case, loaded.workspace, []
-    for root in loaded.code_roots:
-        if not (workspace / root).is_dir():
-            faults.append(f"{file}: code: there is no folder {root}.")
-    if not (workspace / f"data_contracts/{case.data.contract}.yaml").is_file():
-        faults.append(f"{file}: data.contract: there is no data_contracts/{case.data.contract}.yaml.")
+    faults += [
+        f"{file}: code: there is no folder {root}."
+        for root in loaded.code_roots
+        if not (workspace / root).is_dir()
+    ]
+    contract = f"data_contracts/{case.data.contract}.yaml"
+    if not (workspace / contract).is_file():
+        faults.append(f"{file}: data.contract: there is no {contract}.")
     named = {f"data.{key}": getattr(case.data, key) for key in ("train", "sim", "real")}
     named |= {f"{side}.weights": getattr(case, side).weights for side in SIDES}
     for key, path in named.items():
@@ -215,7 +218,7 @@ def _missing_places(loaded: LoadedCase, file: str) -> list[str]:
 
 
 def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:
-    """Find modules that no code folder holds; whether a function is in them only its image can tell."""
+    """Find modules that no code folder holds; the functions in them only their image can tell."""
     case, faults = loaded.case, []
     calls = {"data.make": case.data.make, "train.call": case.train.call if case.train else None}
     for side in SIDES:

@@ -1,10 +1,10 @@
-"""The command line. Only click is imported here: `--help` answers at once, each command loads what it needs."""
+"""The command line: only click is imported here, so that `--help` answers at once."""
 
 import importlib
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -37,16 +37,16 @@ def answer(json_: bool, module: str, function: str, *args: Any) -> None:
     except KeyboardInterrupt:
         _fail(json_, "cancelled", CANCELLED)
     except Exception as error:
-        status = _status_of(error)
-        if status is None:
+        known = _status_of(error)
+        if known is None:
             raise
-        _fail(json_, str(error), status)
+        _fail(json_, str(error), known)
     else:
         click.echo(json.dumps(data, indent=2, allow_nan=False) if json_ else text)
         sys.exit(status)
 
 
-def _fail(json_: bool, message: str, status: int) -> None:
+def _fail(json_: bool, message: str, status: int) -> NoReturn:
     say(message)
     if json_:
         click.echo(json.dumps({"error": message, "status": status}))
@@ -54,12 +54,13 @@ def _fail(json_: bool, message: str, status: int) -> None:
 
 
 def _status_of(error: Exception) -> int | None:
-    """Errors that were written for a person are told by what they are; others keep their traceback."""
+    """Return the status of an error that was written for a person; others keep their traceback."""
     names = {kind.__name__ for kind in type(error).__mro__}
     could_not_start = {"Faults", "RunnerError", "SnapshotRefused", "ServerError", "RunUnknown"}
+    broke = {"StageFailed", "InputsChanged", "EnvironmentStale", "ArtifactMissing", "OSError"}
     if names & could_not_start:
         return USAGE
-    return BROKE if names & {"StageFailed", "OSError"} else None
+    return BROKE if names & broke else None
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -67,8 +68,8 @@ def _status_of(error: Exception) -> int | None:
 def main() -> None:
     """Find what the gap between simulation and the field is made of, and prove the fix.
 
-    Exit status: 0 done, gate open; 1 gate closed or abstained; 2 could not start; 3 broke on the way,
-    resumable by the same command; 130 cancelled.
+    Exit status: 0 done, gate open; 1 gate closed or abstained; 2 could not start; 3 broke on the
+    way, resumable by the same command; 130 cancelled.
     """
 
 

@@ -1,6 +1,6 @@
 """The investigations of this process, by run id.
 
-A flow that is served is pickled by value; what cannot be pickled (threads' events, engines) stays here.
+A flow that is served is pickled by value; what cannot be pickled (events, engines) stays here.
 """
 
 from flows.investigation import Investigation

@@ -1,5 +1,6 @@
-"""A person's file that cannot be used: every fault at once, each with its place and the next step."""
+"""A person's file that cannot be used: every fault at once, each with its place."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,11 +10,11 @@ from pydantic import BaseModel, ValidationError
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class Faults(Exception):
+class Faults(Exception):  # noqa: N818  it is the list of them, not one error
     """What is wrong with what a person wrote; the message has one line a fault."""
 
-    def __init__(self, faults: Sequence[str]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, *faults: str) -> None:
+        self.faults = faults
         super().__init__("\n".join(faults))
 
 
@@ -29,28 +30,31 @@ def read_yaml(path: Path, name: str) -> Any:
     try:
         content = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise Faults([f"{name} is not there."]) from None
+        raise Faults(f"{name} is not there.") from None
     except UnicodeDecodeError as error:
-        raise Faults([f"{name} is not UTF-8 text: {error}."]) from None
+        raise Faults(f"{name} is not UTF-8 text: {error}.") from None
     except MarkedYAMLError as error:
         mark = error.problem_mark
         line = f", line {mark.line + 1}" if mark else ""
-        raise Faults([f"{name}{line}: not YAML: {error.problem}."]) from None
+        raise Faults(f"{name}{line}: not YAML: {error.problem}.") from None
     except YAMLError as error:
-        raise Faults([f"{name}: not YAML: {error}."]) from None
+        raise Faults(f"{name}: not YAML: {error}.") from None
     if content is None:
         return {}
     if not isinstance(content, Mapping):
-        raise Faults([f"{name}: expected keys and values, got a {type(content).__name__}."])
+        raise Faults(f"{name}: expected keys and values, got a {type(content).__name__}.")
     return content
 
 
 def line_of(content: Any, path: Sequence[str | int]) -> int | None:
     """Return the line (from 1) of the deepest part of a key path that the file holds."""
-    line, here = None, content
+    line: int | None = None
+    here: Any = content
     for part in path:
         try:
-            line = here.lc.key(part)[0] + 1 if isinstance(here, Mapping) else here.lc.item(part)[0] + 1
+            line = (
+                here.lc.key(part)[0] + 1 if isinstance(here, Mapping) else here.lc.item(part)[0] + 1
+            )
             here = here[part]
         except (AttributeError, KeyError, IndexError, TypeError):
             break
@@ -79,7 +83,7 @@ def validate(kind: type[Model], content: Any, marks: Any, name: str) -> Model:
         return kind.model_validate(content)
     except ValidationError as error:
         faults = [_say(kind, fault, marks, name) for fault in error.errors()]
-        raise Faults([text for _, text in sorted(faults, key=lambda pair: pair[0])]) from None
+        raise Faults(*(text for _, text in sorted(faults, key=lambda pair: pair[0]))) from None
 
 
 def _say(kind: type[BaseModel], fault: Any, marks: Any, name: str) -> tuple[int, str]:
@@ -109,7 +113,7 @@ def _keys(kind: type[BaseModel], path: Sequence[str | int]) -> str:
     names = sorted(field.alias or key for key, field in here.model_fields.items())
     near = difflib.get_close_matches(str(path[-1]), names, 1)
     hint = f"Did you mean `{near[0]}`? " if near else ""
-    return f"{hint}Known here: {', '.join(typing.cast('list[str]', names))}."
+    return f"{hint}Known here: {', '.join(names)}."
 
 
 def _model_in(annotation: Any) -> Any:
@@ -123,4 +127,4 @@ def _model_in(annotation: Any) -> Any:
 
 def _short(value: Any) -> str:
     text = repr(plain(value))
-    return text if len(text) <= 60 else text[:57] + "..."
+    return textwrap.shorten(text, 60, placeholder="...")

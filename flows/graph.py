@@ -101,7 +101,10 @@ def environments(rows: Sequence[Row], runner: Runner) -> str:
     """Return environments.yaml: the environment key of each image, a param of each stage."""
     keys = {image: runner.environment_key(image) for image in sorted({row.image for row in rows})}
     lines = [f"{image}: {json.dumps(key)}\n" for image, key in keys.items()]
-    return "# Generated: where the stages run on this host. Changed by `assay plan --isolation`.\n" + "".join(lines)
+    return (
+        "# Generated: where the stages run on this host. Changed by `assay plan --isolation`.\n"
+        + "".join(lines)
+    )
 
 
 def write_environments(root: Path, rows: Sequence[Row], runner: Runner) -> None:

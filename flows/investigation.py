@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from containers.choose import choose
 from containers.job import Runner
@@ -48,7 +48,9 @@ class Investigation:
             StageFailed: it did not end well; the message is for a person.
         """
         row = named(self.rows, name)
-        outcome = self.engine.advance(row, on_line=lambda line: self.say(f"{name} | {line}"), cancel=self.cancel)
+        outcome = self.engine.advance(
+            row, on_line=lambda line: self.say(f"{name} | {line}"), cancel=self.cancel
+        )
         self.outcomes[name] = outcome
         wall = f" {outcome.provenance.wall_s:.1f} s" if outcome.how == "ran" else ""
         self.say(f"{name:<22} {outcome.how}{wall}")
@@ -62,6 +64,7 @@ class Investigation:
     def conclude(self, error: BaseException | None) -> RunRecord:
         """Write the record, tag the run and remove its worktree."""
         cancelled = self.cancel.is_set() or isinstance(error, KeyboardInterrupt)
+        state: Literal["done", "cancelled", "failed"]
         state = "done" if error is None else "cancelled" if cancelled else "failed"
         record = RunRecord(
             id=self.run.id,
@@ -77,9 +80,12 @@ class Investigation:
             started=self.started.isoformat(),
             ended=datetime.now(UTC).isoformat(),
             flow_run_id=self.flow_run_id,
-            stages=[self.outcomes[row.name].provenance for row in self.rows if row.name in self.outcomes],
+            stages=[
+                self.outcomes[row.name].provenance for row in self.rows if row.name in self.outcomes
+            ],
             error=str(error) if error else None,
         )
+        self.engine.close()
         close = runs.abandon if error else runs.finish
         close(self.run, record)
         return record
@@ -113,7 +119,9 @@ def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation
 def _exposed(loaded: LoadedCase) -> tuple[str, ...]:
     """The case's folder, and those of other cases whose code it uses."""
     folders = {loaded.folder}
-    folders |= {"/".join(root.split("/")[:2]) for root in loaded.code_roots if root.startswith("cases/")}
+    folders |= {
+        "/".join(root.split("/")[:2]) for root in loaded.code_roots if root.startswith("cases/")
+    }
     return tuple(sorted(folders))
 
 

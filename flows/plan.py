@@ -33,7 +33,8 @@ def read_params(workspace: Path) -> Mapping[str, Any]:
         Faults: a section that no stage has, or a key that its stage does not know.
     """
     marks = read_yaml(workspace / PARAMS, PARAMS)
-    params, faults = plain(marks), []
+    params: dict[str, Any] = plain(marks)
+    faults: list[str] = []
     sections = {stage.name: stage for stage in catalog()}
     for section, values in params.items():
         if section not in sections:
@@ -47,7 +48,7 @@ def read_params(workspace: Path) -> Mapping[str, Any]:
                 text = f"{section} knows no such param. One of: {known}."
                 faults.append(_at(marks, (section, key), text))
     if faults:
-        raise Faults(faults)
+        raise Faults(*faults)
     return params
 
 
@@ -65,9 +66,13 @@ def plan(loaded: LoadedCase) -> tuple[Row, ...]:
     Raises:
         Faults: params that do not fit, all at once.
     """
-    params, rows, faults = read_params(loaded.workspace), [], []
-    for name in sorted(set(loaded.case.params) - {stage.name for stage in catalog()}):
-        faults.append(f"{loaded.folder}/case.yaml: params.{name}: no stage has this name.")
+    params = read_params(loaded.workspace)
+    rows: list[Row] = []
+    faults: list[str] = []
+    faults += [
+        f"{loaded.folder}/case.yaml: params.{name}: no stage has this name."
+        for name in sorted(set(loaded.case.params) - {stage.name for stage in catalog()})
+    ]
     for stage in catalog():
         for side in stage.sides or (None,):
             try:
@@ -75,7 +80,7 @@ def plan(loaded: LoadedCase) -> tuple[Row, ...]:
             except Faults as error:
                 faults += error.faults
     if faults:
-        raise Faults(faults)
+        raise Faults(*faults)
     return tuple(rows)
 
 
@@ -138,7 +143,7 @@ def _walk(content: Any, key: str) -> Any:
 
 
 def _roots(loaded: LoadedCase, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the code folders that the stage's calls need: up to the last one, since later build on earlier."""
+    """Return the code folders that the calls need: up to the last, as later build on earlier."""
     found = [root_of(loaded, call) for call in _calls(values)]
     last = max((index for index in found if index is not None), default=-1)
     return loaded.code_roots[: last + 1]
@@ -186,7 +191,7 @@ def _keys(
         written |= _written(loaded.raw, key.replace("{side}", side or ""))
     if stage.name in loaded.case.params:
         written.add(f"params.{stage.name}")
-    keys = {ENVIRONMENTS: (image,)}
+    keys: dict[str, tuple[str, ...]] = {ENVIRONMENTS: (image,)}
     if written:
         keys[f"{loaded.folder}/case.yaml"] = tuple(sorted(written))
     if params.get(stage.name):
@@ -213,7 +218,7 @@ def named(rows: tuple[Row, ...], name: str) -> Row:
     for row in rows:
         if row.name == name:
             return row
-    raise Faults([f"Which stage? One of: {', '.join(row.name for row in rows)}. Got: {name}."])
+    raise Faults(f"Which stage? One of: {', '.join(row.name for row in rows)}. Got: {name}.")
 
 
 def upstream(rows: tuple[Row, ...]) -> Mapping[str, tuple[str, ...]]:
@@ -222,7 +227,9 @@ def upstream(rows: tuple[Row, ...]) -> Mapping[str, tuple[str, ...]]:
         row.name: tuple(
             other.name
             for other in rows
-            if any(f"{path}/".startswith(f"{other.folder}/") for path in row.inputs.values() if path)
+            if any(
+                f"{path}/".startswith(f"{other.folder}/") for path in row.inputs.values() if path
+            )
         )
         for row in rows
     }

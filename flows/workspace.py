@@ -11,23 +11,24 @@ def find(start: Path) -> Path:
     """Return the workspace around a folder.
 
     Raises:
-        Faults: there is none, it is no git repository, or it is not the one that this `assay` belongs to.
+        Faults: there is none, it is no git repository, or it is another one than this `assay`'s.
     """
     for folder in (start, *start.parents):
         if (folder / "stages/stage.py").is_file() and (folder / "cases").is_dir():
             _refuse_foreign(folder)
             return folder
-    raise Faults([f"{start} is in no assay workspace. Clone one and call assay from inside it."])
+    raise Faults(f"{start} is in no assay workspace. Clone one and call assay from inside it.")
 
 
 def _refuse_foreign(folder: Path) -> None:
     own = Path(__file__).resolve().parents[1]
     if folder.resolve() != own:
-        raise Faults([f"This assay belongs to {own}. Use {folder}/.venv/bin/assay (`make setup`)."])
+        raise Faults(f"This assay belongs to {own}. Use {folder}/.venv/bin/assay (`make setup`).")
     if not (folder / ".git").exists():
-        raise Faults([f"{folder} is not a git repository. Make it one: git init && git add -A && git commit."])
+        raise Faults(f"{folder} is not a git repository. "
+            "Make it one: git init && git add -A && git commit.")
     if not (folder / ".dvc").is_dir():
-        raise Faults([f"{folder} has no .dvc folder. Make it: dvc init, and commit it."])
+        raise Faults(f"{folder} has no .dvc folder. Make it: dvc init, and commit it.")
 
 
 def write_atomically(path: Path, text: str) -> None:

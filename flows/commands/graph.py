@@ -13,7 +13,8 @@ from flows import graph, workspace
 from flows.case import case_names, load_case
 from flows.faults import Faults, plain, read_yaml
 from flows.investigation import Say
-from flows.plan import ENVIRONMENTS, named, plan as plan_case
+from flows.plan import ENVIRONMENTS, named
+from flows.plan import plan as plan_case
 from flows.workspace import write_atomically
 from lineage.execute import execute
 from lineage.row import Row
@@ -55,16 +56,21 @@ def stage(case: str, name: str, say: Say) -> Answer:
         cancel=threading.Event(),
         logs=root / ".assay/logs/dvc",
     )
-    return {"stage": name}, f"{name}: {done.exit.wall_s:.1f} s", 0 if done.exit.reason is Reason.DONE else 3
+    return (
+        {"stage": name},
+        f"{name}: {done.exit.wall_s:.1f} s",
+        0 if done.exit.reason is Reason.DONE else 3,
+    )
 
 
 def _stated_runner(root: Path, row: Row) -> Runner:
     if not (root / ENVIRONMENTS).is_file():
-        raise Faults([f"{ENVIRONMENTS} is not there. Make it: assay plan"])
+        raise Faults(f"{ENVIRONMENTS} is not there. Make it: assay plan")
     stated = plain(read_yaml(root / ENVIRONMENTS, ENVIRONMENTS)).get(row.image, "")
     runner: Runner = DockerRunner() if stated.startswith("docker:") else ProcessRunner()
     if runner.environment_key(row.image) != stated:
-        raise Faults([f"{ENVIRONMENTS} is stale for {row.image}. Write it anew: assay plan --isolation {runner.kind}"])
+        raise Faults(f"{ENVIRONMENTS} is stale for {row.image}. "
+            f"Write it anew: assay plan --isolation {runner.kind}")
     return runner
 
 
@@ -81,5 +87,7 @@ def overview(path: str | None) -> Answer:
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, json.dumps(cases, indent=2) + "\n")
-    text = "\n".join(f"{name:<24} {said['gate']:<10} {said['verdict']}" for name, said in cases.items())
+    text = "\n".join(
+        f"{name:<24} {said['gate']:<10} {said['verdict']}" for name, said in cases.items()
+    )
     return cases, text or "No case has a report here yet: assay run CASE, or dvc repro.", 0

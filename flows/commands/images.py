@@ -16,7 +16,7 @@ def build(families: tuple[str, ...], force: bool, say: Say) -> Answer:
     """Build what is not current."""
     unknown = [family for family in families if family not in FAMILIES]
     if unknown:
-        raise Faults([f"Which image? One of: {', '.join(FAMILIES)}. Got: {', '.join(unknown)}."])
+        raise Faults(f"Which image? One of: {', '.join(FAMILIES)}. Got: {', '.join(unknown)}.")
     return _told(images.build(connect(), families or FAMILIES, on_progress=say, force=force))
 
 

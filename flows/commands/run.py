@@ -21,7 +21,8 @@ def run(case: str, isolation: str, say: Say) -> Answer:
     runs.reconcile(root)
     investigation = begin(root, case, isolation, say)
     try:
-        say(f"run {investigation.run.id} in {investigation.runner.kind}, {len(investigation.rows)} stages")
+        where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
+        say(f"run {investigation.run.id} in {where}")
         os.environ.update(server.environment(server.ensure(root, say), root))
         error = _follow(investigation)
         record = investigation.conclude(error)
@@ -72,9 +73,13 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
         "status": status,
     }
     if error is not None:
-        text = f"{record.error}\nrun {record.id}: {record.state}. Resume it: assay run {record.case}"
+        text = (
+            f"{record.error}\nrun {record.id}: {record.state}. Resume it: assay run {record.case}"
+        )
         return data, text, status
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
     data["report"] = str(page)
-    text = f"\n{record.sentence}\n\ngate     {record.verdict}\nrun      {record.id}\nreport   {page}"
+    text = (
+        f"\n{record.sentence}\n\ngate     {record.verdict}\nrun      {record.id}\nreport   {page}"
+    )
     return data, text, status

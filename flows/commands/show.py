@@ -5,7 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from flows import server as own_server, workspace
+from flows import server as own_server
+from flows import workspace
 from flows.case import case_names, load_case
 from flows.plan import plan
 from lineage import runs
@@ -63,5 +64,8 @@ def doctor() -> Answer:
         lines.append(f"{marks[item.ok]:<8} {item.name:<14} {item.found}")
         if item.ok is not True and item.mend:
             lines.append(f"{'':<23} {item.mend}")
-    data = [{"name": c.name, "ok": c.ok, "found": c.found, "needed": c.needed, "mend": c.mend} for c in checks]
+    data = [
+        {"name": c.name, "ok": c.ok, "found": c.found, "needed": c.needed, "mend": c.mend}
+        for c in checks
+    ]
     return data, "\n".join(lines), 2 if any(item.ok is False for item in checks) else 0

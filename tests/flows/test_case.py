@@ -66,19 +66,65 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
     ("old", "new", "says"),
     [
         pytest.param("title: Toy\n", "", "title: missing", id="missing key"),
-        pytest.param("metric:", "metrik:", "line 4: metrik: unknown key. Did you mean `metric`?", id="misspelt key"),
-        pytest.param("layers:", "layer:", "line 15: reference.layer: unknown key. Did you mean `layers`?", id="nested"),
-        pytest.param("classification", "guessing", "line 3: task: Input should be 'classification'", id="not allowed"),
-        pytest.param("classes: 2", "classes: many", "line 5: classes: Input should be a valid integer", id="type"),
-        pytest.param("toy_steps:decode", "toy_steps.decode", "expected module:function", id="no function"),
-        pytest.param("toy_steps:decode", "nowhere:decode", "no module nowhere in cases/toy/code", id="no module"),
-        pytest.param("contract: toy", "contract: other", "there is no data_contracts/other.yaml", id="no contract"),
-        pytest.param("like: reference", "like: candidate", "candidate.like: expected the other side", id="like itself"),
-        pytest.param("  make: toy_data:make\n", "", "state make (module:function), or", id="no data"),
-        pytest.param("train:\n  call: toy_model:train\n", "", "give the weights' path", id="no weights"),
+        pytest.param(
+            "metric:",
+            "metrik:",
+            "line 4: metrik: unknown key. Did you mean `metric`?",
+            id="misspelt key",
+        ),
+        pytest.param(
+            "layers:",
+            "layer:",
+            "line 15: reference.layer: unknown key. Did you mean `layers`?",
+            id="nested",
+        ),
+        pytest.param(
+            "classification",
+            "guessing",
+            "line 3: task: Input should be 'classification'",
+            id="not allowed",
+        ),
+        pytest.param(
+            "classes: 2",
+            "classes: many",
+            "line 5: classes: Input should be a valid integer",
+            id="type",
+        ),
+        pytest.param(
+            "toy_steps:decode", "toy_steps.decode", "expected module:function", id="no function"
+        ),
+        pytest.param(
+            "toy_steps:decode",
+            "nowhere:decode",
+            "no module nowhere in cases/toy/code",
+            id="no module",
+        ),
+        pytest.param(
+            "contract: toy",
+            "contract: other",
+            "there is no data_contracts/other.yaml",
+            id="no contract",
+        ),
+        pytest.param(
+            "like: reference",
+            "like: candidate",
+            "candidate.like: expected the other side",
+            id="like itself",
+        ),
+        pytest.param(
+            "  make: toy_data:make\n", "", "state make (module:function), or", id="no data"
+        ),
+        pytest.param(
+            "train:\n  call: toy_model:train\n", "", "give the weights' path", id="no weights"
+        ),
         pytest.param("schema: 1", "schema: 1\nschema: 1", "line 2: not YAML", id="a key twice"),
         pytest.param("schema: 1", "schema: [", "not YAML", id="broken YAML"),
-        pytest.param("classes: 2", "classes: 2\ncode: [nowhere]", "there is no folder cases/toy/nowhere", id="code"),
+        pytest.param(
+            "classes: 2",
+            "classes: 2\ncode: [nowhere]",
+            "there is no folder cases/toy/nowhere",
+            id="code",
+        ),
     ],
 )
 def test_a_fault_names_its_place(workspace: Path, old: str, new: str, says: str) -> None:
@@ -87,7 +133,11 @@ def test_a_fault_names_its_place(workspace: Path, old: str, new: str, says: str)
 
 
 def test_all_faults_are_told_at_once(workspace: Path) -> None:
-    text = GOOD.replace("title: Toy\n", "").replace("classes: 2", "classes: 1").replace("layers", "layer")
+    text = (
+        GOOD.replace("title: Toy\n", "")
+        .replace("classes: 2", "classes: 1")
+        .replace("layers", "layer")
+    )
     (workspace / "cases/toy/case.yaml").write_text(text)
     assert len(faults(workspace).splitlines()) >= 3
 

@@ -1,0 +1,96 @@
+"""The graph follows from the declarations, and says exactly what each stage depends on."""
+
+from pathlib import Path
+
+import pytest
+
+from flows import graph
+from flows.case import load_case
+from flows.faults import Faults
+from flows.plan import catalog, named, plan, read_params, upstream
+from lineage.row import Row
+from stages.stage import case_keys
+
+WORKSPACE = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Row, ...]:
+    return plan(load_case(WORKSPACE, "digits"))
+
+
+def test_the_committed_graph_is_current() -> None:
+    assert graph.stale(WORKSPACE, graph.all_graphs(WORKSPACE)) == (), "run: make plan"
+
+
+def test_params_yaml_names_every_knob() -> None:
+    written = {name: set(values) for name, values in read_params(WORKSPACE).items()}
+    declared = {s.name: set(s.params.model_fields) - set(case_keys(s.params)) for s in catalog()}
+    assert written == {name: knobs for name, knobs in declared.items() if knobs}
+
+
+@pytest.mark.parametrize("stage", catalog(), ids=lambda stage: stage.name)
+def test_every_stage_asks_a_question_and_writes_into_its_own_folder(stage: object) -> None:
+    assert stage.question.endswith("?")
+    own = {field.place.path.split("/")[1] for field in stage.outputs}
+    assert {part.removesuffix("-{side}") for part in own} == {stage.name}
+
+
+def test_every_input_is_written_by_an_earlier_stage_or_by_a_person(rows: tuple[Row, ...]) -> None:
+    written: set[str] = set()
+    for row in rows:
+        for path in filter(None, row.inputs.values()):
+            is_artifact = "/artifacts/" in path
+            assert not is_artifact or any(
+                path == out or path.startswith(f"{out}/") for out in written
+            ), (row.name, path)
+        written |= {row.folder, *row.outputs.values()}
+
+
+def test_only_what_a_stage_imports_is_among_its_sources(rows: tuple[Row, ...]) -> None:
+    parity = named(rows, "parity").sources
+    assert {"assay/parity.py", "stages/parity.py", "stages/enter.py", "assay/__init__.py"} <= set(
+        parity
+    )
+    assert not {"assay/mmd.py", "stages/probe.py"} & set(parity)
+
+
+def test_a_side_sees_no_code_of_ours_but_the_side_runner(rows: tuple[Row, ...]) -> None:
+    rooms = {path.split("/")[0] for path in named(rows, "preprocess-candidate").sources}
+    assert rooms == {"cases", "sides"}
+
+
+def test_keys_are_named_as_they_are_written(rows: tuple[Row, ...]) -> None:
+    keys = named(rows, "preprocess-candidate").params_keys["cases/digits/case.yaml"]
+    assert keys == ("candidate.like", "reference.steps")
+
+
+def test_edges_follow_from_places(rows: tuple[Row, ...]) -> None:
+    needs = upstream(rows)
+    assert needs["data"] == ()
+    assert set(needs["split"]) == {"data", "contract"}
+
+
+def _workspace_with(tmp_path: Path, params: str) -> Path:
+    (tmp_path / "params.yaml").write_text(params)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        pytest.param(
+            "parity:\n  atoll: 1\n",
+            "params.yaml, line 2: parity.atoll: parity knows no such",
+            id="key",
+        ),
+        pytest.param(
+            "partiy:\n  atol: 1\n",
+            "params.yaml, line 1: partiy: no stage has this name",
+            id="section",
+        ),
+    ],
+)
+def test_a_param_that_nobody_knows_is_refused(tmp_path: Path, params: str, says: str) -> None:
+    with pytest.raises(Faults, match=says):
+        read_params(_workspace_with(tmp_path, params))
