@@ -186,7 +186,10 @@ def _link_kinds(folder: Path) -> list[str]:
     with tempfile.TemporaryDirectory(prefix=".assay-", dir=folder) as place:
         one = Path(place, "one")
         one.write_bytes(b"assay")
-        ways = {"reflinks": _reflink, "hard links": os.link}
+        ways: dict[str, Callable[[Path, Path], None]] = {
+            "reflinks": _reflink,
+            "hard links": os.link,
+        }
         return [kind for kind, way in ways.items() if _works(way, one, Path(place, kind))]
 
 
