@@ -55,13 +55,25 @@ class Scene:
     labelled: bool
 
 
+def tenths(share: float, *, sign: bool = False) -> str:
+    """Write a share or a difference of shares in per cent, with a true minus and no minus zero.
+
+    >>> tenths(0.4519), tenths(-0.0001), tenths(0.05, sign=True)
+    ('45.2', '0.0', '+5.0')
+    """
+    rounded = round(100 * share, 1)
+    if rounded == 0:
+        return "0.0"
+    return f"{rounded:{'+' if sign else ''}.1f}".replace("-", "\N{MINUS SIGN}")
+
+
 def percent(share: float) -> str:
     """Write a share.
 
     >>> percent(0.4519)
     '45.2 %'
     """
-    return f"{100 * share:.1f} %"
+    return f"{tenths(share)} %"
 
 
 def points(loss: float) -> str:
@@ -70,12 +82,13 @@ def points(loss: float) -> str:
     >>> points(-0.349)
     '34.9 points'
     """
-    return f"{100 * abs(loss):.1f} points"
+    return f"{tenths(abs(loss))} points"
 
 
-def interval(found: Bounded) -> str:
-    """Write the bounds and the rows."""
-    return f"95 % CI {100 * found.low:.1f} to {100 * found.high:.1f}, n = {found.n}"
+def interval(found: Bounded, *, rows: bool = True) -> str:
+    """Write the bounds, and the rows unless told."""
+    n = f", n = {found.n}" if rows else ""
+    return f"95 % CI {tenths(found.low)} to {tenths(found.high)}{n}"
 
 
 def title(cause: Cause, scene: Scene) -> str:
@@ -194,7 +207,7 @@ def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
     alone = scene.shares.steps.get(cause.key or "")
     if own and own.transform:
         said.append(
-            f"On the same input the candidate's step is the reference's with {own.transform.name}: "
+            f"On the same input the candidate's output is the reference's, {own.transform.name}: "
             f"that explains {percent(own.transform.explained)} of the squared difference."
         )
         if own.transform.alternatives:
@@ -205,10 +218,12 @@ def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
             f"On the same input the outputs differ{size}; none of the known transforms fits."
         )
     if alone:
-        verb = "loses" if alone.value >= 0 else "gains"
+        turned = (
+            "changes nothing" if not any((alone.low, alone.value, alone.high)) else _moves(alone)
+        )
         said.append(
-            f"The reference with only this step from the candidate {verb} {points(alone.value)} on "
-            f"real rows ({interval(alone)})."
+            f"The reference with only this step from the candidate {turned} on real rows "
+            f"({interval(alone)})."
         )
     elif loss:
         said.append(
@@ -220,6 +235,10 @@ def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
     if swapped:
         said.append(f"{_calls(swapped)}.")
     return said + _caveats(cause, scene)
+
+
+def _moves(loss: Bounded) -> str:
+    return f"{'loses' if loss.value >= 0 else 'gains'} {points(loss.value)}"
 
 
 def _calls(swapped: SwappedStep) -> str:
@@ -253,10 +272,9 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
         )
     ]
     if cause.explains:
-        verb = "loses" if cause.explains.value >= 0 else "gains"
         said.append(
-            f"Exchanging the model alone, averaged over both sides' preprocessing, {verb} "
-            f"{points(cause.explains.value)} ({interval(cause.explains)})."
+            f"Exchanging the model alone, averaged over both sides' preprocessing, "
+            f"{_moves(cause.explains)} ({interval(cause.explains)})."
         )
     said += [
         f"The candidate's model cannot take `{name}`: {why}"
@@ -308,8 +326,7 @@ def _probe_evidence(probe: ProbeReport) -> list[str]:
             f"Simulation pre-training {probe.pretraining}: with {fewest} labels fine-tuning ends "
             f"{points(probe.pretraining_effect.value)} "
             f"{'below' if probe.pretraining_effect.value < 0 else 'above'} training from scratch "
-            f"(95 % CI of the difference {100 * probe.pretraining_effect.low:.1f} to "
-            f"{100 * probe.pretraining_effect.high:.1f})."
+            f"({interval(probe.pretraining_effect, rows=False)} of the difference)."
         )
     return said
 

@@ -1,20 +1,29 @@
 """A small world with planted faults: who is right where, as files that the late stages read."""
 
+import base64
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from stages.reports.contract import Check, ContractReport
+from stages.reports.data import DataReport, DatasetSummary
 from stages.reports.features import FeaturesReport, LayerGap
 from stages.reports.parity import OwnDifference, ParityReport, StepDifference, Transform
 from stages.reports.predict import PredictReport
 from stages.reports.probe import ProbePoint, ProbeReport
+from stages.reports.split import SplitReport
 from stages.reports.swap import SwappedStep, SwapReport
+from stages.reports.train import TrainReport
 from stages.stage import Estimate, NotApplicable
 
 CLASSES = 10
 NO_LAYERS = NotApplicable(not_applicable="The case names no layers.")
 NO_PROBE = NotApplicable(not_applicable="Parity is broken: a probe would repair the fault unseen.")
+# One grey pixel.
+TINY_PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+)
 ROLES = ("diagnose", "fit", "prove")
 
 
@@ -218,3 +227,82 @@ def scratch_wins() -> ProbeReport:
         pretraining_effect=estimate(-0.05, 0.02),
         device="cpu",
     )
+
+
+def report_inputs(folder: Path, **planted: object) -> dict[str, object]:
+    """Run diagnose and gate on a world; return the inputs of report as a mapping."""
+    from stages import diagnose, gate
+
+    made = build(World(**planted), folder)
+    found = diagnose.run(diagnose.DiagnoseParams(resamples=400), diagnose.Inputs(**made), folder)
+    shared = {
+        name: made[name]
+        for name in ("parity", "features", "roles", "reference_outputs", "candidate_outputs")
+    }
+    shared |= {"diagnose": found.report, "contract": contract()}
+    gated = gate.run(gate.GateParams(resamples=400), gate.Inputs(**shared), folder)
+    _write_projection(folder / "projection.csv")
+    (folder / "worst.png").write_bytes(TINY_PNG)
+    return shared | {
+        "data": _data(),
+        "train": TrainReport(
+            origin="trained",
+            files={"weights.safetensors": "3f8a" * 16},
+            metrics={"validation_accuracy": 0.999},
+        ),
+        "split": SplitReport(
+            rows={"validation": 900, "diagnose": 300, "fit": 300, "prove": 300, "unlabelled": 0},
+            groups={"validation": 45, "diagnose": 15, "fit": 15, "prove": 15, "unlabelled": 0},
+            seed=0,
+        ),
+        "probe": made["probe"],
+        "gate": gated.report,
+        "projection": folder / "projection.csv",
+        "worst": folder / "worst.png",
+    }
+
+
+def contract() -> ContractReport:
+    rows = [f"real_{at}" for at in (17, 230, 411)]
+    checks = [
+        _check("real", "expect_column_values_to_be_between", "sample_max", rows),
+        _check("sim", "expect_column_values_to_be_unique", "id", []),
+        _check("real", "expect_column_values_to_be_unique", "id", []),
+        _check("sim", "expect_column_values_to_be_in_set", "label", []),
+        _check("real", "expect_column_values_to_be_in_set", "label", []),
+    ]
+    return ContractReport(
+        checks=checks, rows={"sim": 900, "real": 900}, left_out={"sim": 0, "real": 3}, passed=False
+    )
+
+
+def _check(dataset, name, column, rows):
+    says = {"sample_max": "the largest value of a sample lies between 0 and 16"}
+    return Check(
+        dataset=dataset,
+        name=name,
+        column=column,
+        says=says.get(column, f"{column} is what it should be"),
+        passed=not rows,
+        observed="largest 17.0" if rows else "all",
+        num_breaches=len(rows),
+        rows=rows,
+    )
+
+
+def _data():
+    def summary(source):
+        return DatasetSummary(rows=900, labelled=900, groups=45, source=source)
+
+    return DataReport(
+        datasets={"sim": summary("digits_data:make"), "real": summary("digits_data:make")}
+    )
+
+
+def _write_projection(path):
+    generator = np.random.default_rng(1)
+    lines = ["domain,label,x,y"]
+    for name, shift in (("sim", 0.0), ("real", 1.6)):
+        for x, y in generator.normal(size=(300, 2)):
+            lines.append(f"{name},3,{x * 1.3 + shift:.5f},{y + shift / 2:.5f}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,287 @@
+"""The charts of the page: what the gap is made of, where it begins, what labels buy, who errs."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.plots_ink import (
+    INK,
+    LINE,
+    LOSS,
+    MUTED,
+    PAPER,
+    REAL,
+    SIM,
+    SMALL,
+    THIRD,
+    WIDTH,
+    Chart,
+    inked,
+)
+from stages.reports.diagnose import DiagnoseReport
+from stages.reports.features import FeaturesReport
+from stages.reports.probe import ProbeReport
+from stages.sentences import tenths
+from stages.stage import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.ticker import Locator
+
+ROW = 34  # px
+SHOWN_LAYERS = 24
+SHOWN_POINTS = 250  # a domain
+SHOWN_SHARE = 0.005
+SHOWN_CLASSES = 12  # beyond that cells are too small for figures
+PART_NAMES = {"data": "data", "preprocessing": "preprocessing", "model": "model, postproc."}
+KINDS = {
+    "whole_model": ("fine-tune all layers", SIM, "o", "-"),
+    "last_layer": ("fine-tune last layer", THIRD, "s", ":"),
+    "scratch": ("from scratch", REAL, "^", "--"),
+}
+
+
+def waterfall(diagnosis: DiagnoseReport) -> str:
+    """Draw how the parts lead from validation down to the field."""
+    sim, deployed = diagnosis.levels[0].metric, diagnosis.levels[-1].metric
+    rows = len(diagnosis.parts) + 2
+    height = rows * ROW + 42
+    with inked():
+        chart = Chart(height)
+        axes = chart.axes(left=112, top=4, right=58, bottom=38)
+        _rows_down(axes, rows)
+        _level(axes, 0, sim, SIM)
+        at = sim.value
+        for row, part in enumerate(diagnosis.parts, 1):
+            _step_down(axes, row, at, part.loss)
+            at -= part.loss.value
+        _level(axes, rows - 1, deployed, REAL)
+        names = ["simulation", *(PART_NAMES.get(p.component, p.component) for p in diagnosis.parts)]
+        axes.set_yticks(range(rows), [*names, "as deployed"])
+        losses = [-part.loss.value for part in diagnosis.parts]
+        figures = [tenths(sim.value), *(tenths(loss, sign=True) for loss in losses)]
+        for row, text in enumerate([*figures, tenths(deployed.value)]):
+            _right(axes, row, text, weight="bold" if row in (0, rows - 1) else "normal")
+        _percent_axis(axes, "x", f"{diagnosis.measured_as}, %")
+        says = "From validation to the field: " + ", ".join(
+            f"{name} {figure}" for name, figure in zip(names, figures, strict=True)
+        )
+        return chart.svg("waterfall", f"{says}, as deployed {tenths(deployed.value)} %.")
+
+
+def layers(features: FeaturesReport) -> str:
+    """Draw the effect from the input on, and mark where it begins."""
+    shown = features.layers
+    if len(shown) > SHOWN_LAYERS:
+        keep = np.unique(np.linspace(0, len(shown) - 1, SHOWN_LAYERS).round().astype(int))
+        shown = [
+            layer
+            for at, layer in enumerate(shown)
+            if at in keep or layer.layer == features.begins_at
+        ]
+    effects = [layer.effect for layer in shown]
+    rows = [*range(len(shown))]
+    with inked():
+        chart = Chart(len(shown) * 30 + 64)
+        axes = chart.axes(left=96, top=24, right=62, bottom=38)
+        _rows_down(axes, len(shown))
+        axes.hlines(rows, 0, effects, color=LINE, linewidth=2)
+        axes.plot(effects, rows, color=MUTED, linewidth=1, zorder=2)
+        for row, layer in zip(rows, shown, strict=True):
+            clear = layer.p_holm <= features.alpha
+            axes.plot(
+                layer.effect,
+                row,
+                "o",
+                markersize=8,
+                color=LOSS if clear else PAPER,
+                markeredgecolor=LOSS if clear else MUTED,
+                markeredgewidth=1.5,
+                zorder=3,
+            )
+            _right(axes, row, f"{layer.p_holm:.3f}")
+            if layer.layer == features.begins_at:
+                axes.axhspan(row - 0.5, row + 0.5, color=LOSS, alpha=0.12, linewidth=0)
+        axes.set_yticks(rows, [_short(layer.layer, 14) for layer in shown])
+        axes.axvline(0, color=LINE, linewidth=1)
+        axes.set_xlim(min(0.0, *effects) * 1.1, max(*effects, 1e-9) * 1.12)
+        axes.xaxis.set_major_locator(_few(4))
+        axes.set_xlabel("effect (0: sim and real alike)")
+        chart.text(WIDTH - 2, 12, "Holm p", ha="right", va="center", color=MUTED, fontsize=SMALL)
+        begins = features.begins_at or "no layer"
+        return chart.svg("layers", f"Effect by layer; the gap begins at {begins}.")
+
+
+def scatter(points: Mapping[str, NDArray[np.float64]], features: FeaturesReport) -> str:
+    """Draw the projection of one layer: (rows, 2) for sim and real."""
+    with inked():
+        chart = Chart(314)
+        axes = chart.axes(left=42, top=30, right=8, bottom=38)
+        looks = {"sim": (SIM, "o", SIM), "real": (REAL, "^", "none")}
+        for name, (colour, marker, face) in looks.items():
+            xy = _thin(points.get(name, np.empty((0, 2))))
+            axes.plot(
+                xy[:, 0],
+                xy[:, 1],
+                marker,
+                markersize=4,
+                color=colour,
+                markerfacecolor=face,
+                alpha=0.65,
+                markeredgewidth=1,
+            )
+        _legend(chart, [("simulation", SIM, "o", ""), ("real", REAL, "^", "")])
+        shares = [*features.projected_explained, 0.0, 0.0]
+        axes.set_xlabel(f"component 1 ({100 * shares[0]:.0f} % of variance)")
+        axes.set_ylabel(f"component 2 ({100 * shares[1]:.0f} %)")
+        axes.yaxis.set_tick_params(labelcolor=MUTED, labelsize=SMALL)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(_few(4))
+        return chart.svg(
+            "scatter", f"Sim and real in the first two components of {features.projected_layer}."
+        )
+
+
+def few_shot(probe: ProbeReport) -> str:
+    """Draw accuracy over labels for each way to use them, beside the unchanged model."""
+    with inked():
+        chart = Chart(304)
+        kinds = [kind for kind in KINDS if any(point.kind == kind for point in probe.points)]
+        lines = [KINDS[kind] for kind in kinds]
+        axes = chart.axes(left=42, top=52, right=12, bottom=38)
+        base = probe.baseline
+        axes.axhspan(100 * base.low, 100 * base.high, color=MUTED, alpha=0.16, linewidth=0)
+        axes.axhline(100 * base.value, color=MUTED, linewidth=1.5, dashes=(2, 2))
+        counts = sorted({point.labels for point in probe.points})
+        for shift, kind in enumerate(kinds):
+            _, colour, marker, dash = KINDS[kind]
+            own = sorted((p for p in probe.points if p.kind == kind), key=lambda p: p.labels)
+            x = [counts.index(point.labels) + 0.07 * (shift - 1) for point in own]
+            y = np.array([100 * point.accuracy.value for point in own])
+            low = y - [100 * point.accuracy.low for point in own]
+            high = [100 * point.accuracy.high for point in own] - y
+            axes.plot(x, y, dash, color=colour, linewidth=2, marker=marker, markersize=7)
+            axes.errorbar(x, y, [low, high], fmt="none", ecolor=colour, elinewidth=1.5, capsize=3)
+        axes.set_xticks(range(len(counts)), [str(count) for count in counts])
+        axes.set_xlim(-0.35, len(counts) - 0.65)
+        axes.set_xlabel("real labels used")
+        _percent_axis(axes, "y", "accuracy, %")
+        _legend(chart, [*lines, ("unchanged model", MUTED, "", "-")], columns=2)
+        return chart.svg("few-shot", f"Accuracy over labels; unchanged {100 * base.value:.1f} %.")
+
+
+def confusion(name: str, says: str, counts: NDArray[np.int64]) -> str:
+    """Draw a (classes, classes) table of truth by answer as shares of each row."""
+    from matplotlib.patches import Rectangle
+
+    size = len(counts)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    with inked():
+        chart = Chart(344)
+        axes = chart.axes(left=42, top=6, right=6, bottom=38)
+        for row in range(size):
+            for column in range(size):
+                share = float(shares[row, column])
+                if share < SHOWN_SHARE:
+                    continue
+                colour = SIM if row == column else LOSS
+                corner, deep = (column - 0.48, row - 0.48), 0.1 + 0.45 * share
+                axes.add_patch(Rectangle(corner, 0.96, 0.96, color=colour, alpha=deep, linewidth=0))
+                if size <= SHOWN_CLASSES:
+                    axes.text(
+                        column, row, f"{100 * share:.0f}", ha="center", va="center", fontsize=SMALL
+                    )
+        axes.set_xlim(-0.5, size - 0.5)
+        axes.set_ylim(size - 0.5, -0.5)
+        every = max(1, size // 10)
+        axes.set_xticks(range(0, size, every))
+        axes.set_yticks(range(0, size, every))
+        axes.yaxis.set_tick_params(labelcolor=MUTED, labelsize=SMALL)
+        axes.set_xlabel("answered class")
+        axes.set_ylabel("true class")
+        return chart.svg(name, says)
+
+
+def _rows_down(axes: "Axes", rows: int) -> None:
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.grid(visible=True)
+    axes.set_axisbelow(True)
+
+
+def _level(axes: "Axes", row: int, level: Estimate, colour: str) -> None:
+    axes.barh(row, 100 * level.value, height=0.56, color=colour)
+    _whisker(axes, row, level.low, level.high)
+
+
+def _step_down(axes: "Axes", row: int, at: float, loss: Estimate) -> None:
+    left, width = 100 * min(at, at - loss.value), 100 * abs(loss.value)
+    axes.barh(row, width, left=left, height=0.56, color=LOSS, alpha=0.4, linewidth=0)
+    axes.vlines(100 * at, row - 1.28, row + 0.28, color=MUTED, linewidth=1)
+    axes.vlines(100 * (at - loss.value), row - 0.28, row + 1.28, color=MUTED, linewidth=1)
+    _whisker(axes, row, at - loss.high, at - loss.low)
+
+
+def _whisker(axes: "Axes", row: int, low: float, high: float) -> None:
+    axes.plot([100 * low, 100 * high], [row, row], color=INK, linewidth=1.5, solid_capstyle="butt")
+    for end in (low, high):
+        axes.plot([100 * end] * 2, [row - 0.13, row + 0.13], color=INK, linewidth=1.5)
+
+
+def _right(axes: "Axes", row: int, text: str, weight: str = "normal") -> None:
+    axes.annotate(
+        text,
+        (1, row),
+        xycoords=("axes fraction", "data"),
+        xytext=(56, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontweight=weight,
+    )
+
+
+def _percent_axis(axes: "Axes", which: str, label: str) -> None:
+    if which == "x":
+        axes.set_xlim(0, 100)
+        axes.set_xticks(range(0, 101, 25))
+        axes.set_xlabel(label)
+        return
+    axes.set_ylim(0, 100)
+    axes.set_yticks(range(0, 101, 20))
+    axes.yaxis.set_tick_params(labelcolor=MUTED, labelsize=SMALL)
+    axes.set_ylabel(label)
+    axes.yaxis.grid(visible=True)
+    axes.set_axisbelow(True)
+
+
+def _legend(chart: Chart, entries: Sequence[tuple[str, str, str, str]], columns: int = 3) -> None:
+    from matplotlib.lines import Line2D
+
+    width = (WIDTH - 42) / columns
+    for at, (name, colour, marker, dash) in enumerate(entries):
+        x, y = 42 + (at % columns) * width, 12 + (at // columns) * 18
+        ends = [x / WIDTH, (x + 11) / WIDTH, (x + 22) / WIDTH]
+        line = Line2D(ends, [1 - y / chart.height] * 3, color=colour, linewidth=2, markevery=[1])
+        line.set(linestyle=dash or "none", marker=marker, markersize=6)
+        if not dash and marker == "^":
+            line.set(markerfacecolor="none", markeredgewidth=1)
+        chart.figure.add_artist(line)
+        chart.text(x + 28, y, name, ha="left", va="center", fontsize=SMALL)
+
+
+def _few(number: int) -> "Locator":
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(number)
+
+
+def _thin(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Keep every k-th row: a fixed choice, and enough to see a shape."""
+    return points[:: max(1, -(-len(points) // SHOWN_POINTS))]
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"…{text[1 - most :]}"
