@@ -35,13 +35,19 @@ class Follower:
 
     def batches(self) -> Iterator[list[str]]:
         """Yield lines; returns once the container has ended or cannot be known any more."""
+        ended = False
         while True:
             yield from self._attach()
-            self.state = self._inspect()
-            # A cut stream lacks the last lines of a container that ended meanwhile: attach again.
-            if self.state is None or (self._complete and not _lives(self.state)):
+            # Only a reading that began after the end is the last one: a stream that is followed may
+            # be cut, and without any cut an engine closed it before a last line with no newline.
+            if ended and self._complete:
                 break
-            time.sleep(RETRY_S)
+            self.state = self._inspect()
+            if self.state is None:
+                break
+            ended = not _lives(self.state)
+            if not ended:
+                time.sleep(RETRY_S)
         for splitter in self._splitters.values():
             yield splitter.end()
 

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -64,8 +65,6 @@ class Proxy:
 
 
 def _shut(end: socket.socket) -> None:
-    try:
+    with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
     end.close()

@@ -1,5 +1,6 @@
 """Lines come whole, once, and to the log before the watcher."""
 
+import itertools
 import threading
 import time
 
@@ -15,9 +16,7 @@ from containers.lines import Log, Pump, Splitter, Watch
 def test_however_it_is_cut_the_lines_are_the_same(text: bytes, cuts: list[int]):
     places = [0, *sorted(cut for cut in cuts if cut <= len(text)), len(text)]
     splitter = Splitter()
-    lines = [
-        line for a, b in zip(places, places[1:], strict=False) for line in splitter.feed(text[a:b])
-    ]
+    lines = [line for a, b in itertools.pairwise(places) for line in splitter.feed(text[a:b])]
     lines += splitter.end()
     whole = text.removesuffix(b"\n").split(b"\n") if text else []
     assert lines == [line.decode(errors="replace").removesuffix("\r") for line in whole]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from containers.docker_fence import container_name
 from containers.owner import Owner, started
 
 
@@ -38,3 +39,10 @@ def test_what_is_known_of_an_owner(change, dead):
 @pytest.mark.parametrize("label", ["", "x", "a|b|c|d|e", "a|b|c|1"])
 def test_a_label_of_someone_else_names_no_owner(label):
     assert Owner.parse(label) is None
+
+
+def test_a_name_that_an_engine_refuses_is_changed_to_a_unique_one():
+    assert container_name("digits.split-1") == "digits.split-1"
+    one, two = container_name("digits@split"), container_name("digits/split")
+    assert one != two
+    assert "@" not in one

@@ -115,7 +115,7 @@ def test_the_environment_is_scrubbed(process, bench, monkeypatch):
         ),
     ],
 )
-def test_every_ending_is_told_apart(process, bench, code, reason, status, words):
+def test_every_ending_is_told_apart(process, bench, code, reason, status, words):  # noqa: PLR0917
     limit = 0.5 if reason is Reason.TIMED_OUT else 30
     ended = bench.run(process, code, timeout_s=limit)
     assert (ended.reason, ended.code) == (reason, status)
@@ -130,7 +130,7 @@ def test_a_kill_that_the_kernel_counts_is_out_of_memory(process, bench, monkeypa
 
 
 def test_cancel_ends_the_whole_group_soon(process, bench):
-    code = "import subprocess, time; p = subprocess.Popen(['sleep', '97']); print(p.pid, flush=True); time.sleep(97)"
+    code = "import subprocess as s, time; print(s.Popen(['sleep', '97']).pid); time.sleep(97)"
     began = time.monotonic()
 
     def cancel_then(line: str) -> None:
