@@ -29,7 +29,9 @@ def box(data: Path, out: Path) -> None:
 
 def stretch(sample: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Stretch the box of the pixels above a quarter of full ink."""
-    rows, columns = (np.flatnonzero((sample > 4).any(axis)) for axis in (1, 0))
+    rows, columns = (
+        np.flatnonzero((sample > digits_data.FULL_INK / 4).any(axis)) for axis in (1, 0)
+    )
     edges = (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1)
     resized = Image.fromarray(sample).resize((8, 8), Image.Resampling.BILINEAR, box=edges)
     return np.asarray(resized)

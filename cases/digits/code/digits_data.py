@@ -30,7 +30,7 @@ ZOOM = 4  # glyphs are drawn this many times larger than the bitmap, then warped
 
 # The people filled in the same printed form, which begins 0123456789 0123456789 0123456789. The
 # published order of the rows keeps that: these are the rows where a form begins, though in the
-# eighth and the twelfth a digit or two of the run are missing.
+# eighth and the thirteenth a digit or two of the run are missing.
 FORM_STARTS = (0, 130, 256, 386, 516, 646, 776, 906, 1029, 1157, 1287, 1415, 1545, 1667)
 
 
