@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -80,24 +80,23 @@ def _sets(inputs: Dict[str, Optional[Path]], side: str) -> Dict[str, Path]:
     return {name: path for name, path in sets.items() if path is not None}
 
 
-def _predict(predictor: _Predictor, tensors: RowReader, folder: Path, name: str) -> Any:
+def _predict(predictor: _Predictor, tensors: RowReader, folder: Path, name: str) -> Tuple[int, int]:
     """Write one set's raw outputs and labels; return the rows, and those that are not finite."""
+    nonfinite = 0
     outputs = RowWriter(folder / f"{name}.npy", len(tensors))
     labels = RowWriter(folder / f"{name}.labels.npy", len(tensors), "<i8")
-    nonfinite = 0
-    try:
-        for start in range(0, len(tensors), predictor.batch):
-            raw = predictor.model(tensors.read(start, start + predictor.batch))
-            with calling(predictor.what):
-                outputs.write(raw)
-            labels.write(_labels(predictor, raw))
-            nonfinite += int((~np.isfinite(raw).all(axis=1)).sum())
-    except CaseCodeError:
-        outputs.drop()
-        labels.drop()
-        raise
-    outputs.close()
-    labels.close()
+    with outputs, labels:
+        try:
+            for start in range(0, len(tensors), predictor.batch):
+                raw = predictor.model(tensors.read(start, start + predictor.batch))
+                with calling(predictor.what):
+                    outputs.write(raw)
+                labels.write(_labels(predictor, raw))
+                nonfinite += int((~np.isfinite(raw).all(axis=1)).sum())
+        except CaseCodeError:
+            outputs.drop()
+            labels.drop()
+            raise
     return len(tensors), nonfinite
 
 
@@ -106,7 +105,8 @@ def _labels(predictor: _Predictor, raw: NDArray[Any]) -> NDArray[Any]:
         if raw.shape[1] == 1:
             text = f"{predictor.what} has one output a row: state {predictor.labels_what}."
             raise CaseCodeError(text)
-        return np.argmax(raw, axis=1)
+        largest: NDArray[Any] = np.argmax(raw, axis=1)
+        return largest
     with calling(predictor.labels_what):
         made = np.asarray(predictor.labels(np.array(raw)))
     if made.shape != (len(raw),) or made.dtype.kind not in "biu":

@@ -52,19 +52,19 @@ def _chain(
     steps: Sequence[Step], rows: Sequence[Row], samples: Samples, path: Path, watched: Sequence[int]
 ) -> List[List[NDArray[Any]]]:
     """Write the last step's output of every row; return all steps' outputs of the watched rows."""
-    writer, wanted, kept = RowWriter(path, len(rows)), set(watched), []
-    for number, row in enumerate(rows):
-        outputs = []
-        last = np.zeros(0)
-        for last in apply_all(steps, samples.raw(row), row, number):
+    wanted, kept = set(watched), []
+    with RowWriter(path, len(rows)) as writer:
+        for number, row in enumerate(rows):
+            outputs = []
+            last = np.zeros(0)
+            for last in apply_all(steps, samples.raw(row), row, number):
+                if number in wanted:
+                    outputs.append(last)
             if number in wanted:
-                outputs.append(last)
-        if number in wanted:
-            kept.append(outputs)
-        try:
-            writer.write(last[None])
-        except ValueError as error:
-            text = f"{steps[-1].what}: its output for sample {number} ({row.id}) {error}."
-            raise CaseCodeError(text) from None
-    writer.close()
+                kept.append(outputs)
+            try:
+                writer.write(last[None])
+            except ValueError as error:
+                text = f"{steps[-1].what}: its output for sample {number} ({row.id}) {error}."
+                raise CaseCodeError(text) from None
     return kept

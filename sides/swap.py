@@ -44,7 +44,11 @@ def run(params: Dict[str, Any], inputs: Dict[str, Path], into: Path, side: str) 
         preprocessed = json.loads(inputs["reference"].read_text(encoding="utf-8"))
         paired = set(preprocessed["paired"])
         if swaps:
-            _exchange(chain, swaps, rows, Samples(inputs["real"]), paired)
+            try:
+                _exchange(chain, swaps, rows, Samples(inputs["real"]), paired)
+            finally:
+                for swap in swaps:
+                    swap.writer.close()
         report["steps"] = [swap.finish(reference, candidate) for swap in swaps]
     _save(into / "report.json", report)
     # A list of what is there: DVC does not keep an empty folder.
@@ -97,7 +101,7 @@ class _Swap:
         self.pairs: List[Tuple[NDArray[Any], NDArray[Any]]] = []
         self.error: Optional[str] = None
         self._steps_folder = into / "steps"
-        self._writer = RowWriter(into / "tensors" / f"{slot.key}.npy", num_rows)
+        self.writer = RowWriter(into / "tensors" / f"{slot.key}.npy", num_rows)
         self._step: Optional[Step] = None
         self._step_fails = False  # by itself; else it is the reference's later steps that refuse
         try:
@@ -112,7 +116,7 @@ class _Swap:
 
     def _fail(self, error: CaseCodeError) -> None:
         self.error, self._step_fails, self.pairs = str(error), True, []
-        self._writer.drop()
+        self.writer.drop()
 
     def take(
         self, chain: List[Optional[Step]], before: Any, after: Any, number: int, sample: str
@@ -134,19 +138,20 @@ class _Swap:
         try:
             for step in chain[self.index + 1 :]:
                 value = _apply(step, value, number, sample)
-            self._writer.write(value[None])
+            if not isinstance(value, np.ndarray):
+                raise TypeError("is no array")  # noqa: TRY301  ends as a shape that differs does
+            self.writer.write(value[None])
         except CaseCodeError as error:
             self.error = f"The reference's later steps do not take its output. {error}"
         except (TypeError, ValueError) as error:
             self.error = f"The exchanged chain's output for sample {number} ({sample}) {error}."
         if self.error:
-            self._writer.drop()
+            self.writer.drop()
 
     def finish(
         self, reference: List[Dict[str, Any]], candidate: List[Dict[str, Any]]
     ) -> Dict[str, Any]:
         """Save the pairs and return this slot's part of the report."""
-        self._writer.close()
         if self.pairs:
             key = self.slot.key
             save_step(self._steps_folder, f"{key}.reference", [left for left, _ in self.pairs])

@@ -12,6 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -60,6 +61,12 @@ class RowWriter:
         self._dtype = np.dtype(dtype)
         self._file: Optional[IO[bytes]] = None
         self._shape: Tuple[int, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def write(self, block: NDArray[Any]) -> None:
         """Append rows.

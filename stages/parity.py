@@ -19,7 +19,7 @@ from stages.reports.swap import SWAP, SWAP_STEPS, SwapAnswer, SwapReport
 from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
-    from assay.explain import Explanation
+    from assay.explain.proposal import Explanation
     from stages.step_pairs import Pair
 
 
@@ -95,7 +95,7 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
 
 
 def _own(pair: "Pair", params: ParityParams) -> OwnDifference:
-    from assay.explain import explain
+    from assay.explain.library import explain
 
     difference, _ = pair.difference(params.atol, params.rtol)
     transform = None
@@ -112,21 +112,12 @@ def _own(pair: "Pair", params: ParityParams) -> OwnDifference:
 
 
 def _transform(found: "Explanation") -> Transform:
-    import numpy as np
-
-    def plain(value: object) -> float | int | str | list[float]:
-        if isinstance(value, str | int):
-            return value
-        if isinstance(value, np.ndarray | list | tuple):
-            return [float(part) for part in np.ravel(value)]
-        return value.item() if isinstance(value, np.generic) else float(value)  # type: ignore[arg-type]
-
     return Transform(
         kind=found.kind,
         name=found.name,
-        parameters={name: plain(value) for name, value in found.parameters.items()},
+        parameters=dict(found.parameters),
         explained=found.residual_explained,
-        alternatives=[str(other) for other in found.alternatives],
+        alternatives=list(found.alternatives),
     )
 
 

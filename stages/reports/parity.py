@@ -11,7 +11,7 @@ class Transform(Report):
 
     kind: str  # transpose, scale, ...
     name: str  # for people
-    parameters: dict[str, float | int | str | list[float]]
+    parameters: dict[str, float | int | str | list[float] | list[int]]
     explained: float  # share of the squared difference that it explains, 0 to 1
     alternatives: list[str]
 
