@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 # Around the median distance (Gretton et al. 2012): narrow ones see local, wide ones global change.
-BANDWIDTH_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+BANDWIDTH_FACTORS = (0.25, 1.0, 4.0)
 MEDIAN_AT = BANDWIDTH_FACTORS.index(1.0)
 # Closer than this, in standard deviations of the null, is a tie: float32 sums differ by less.
 TIE = 1e-3
@@ -57,7 +57,7 @@ def mmd_test(
 ) -> MMDResult:
     """Test whether sim and real features have one distribution, re-dealing whole groups.
 
-    The statistic is the unbiased MMD^2 (Gretton et al. 2012) under Gaussian kernels of five
+    The statistic is the unbiased MMD^2 (Gretton et al. 2012) under Gaussian kernels of three
     bandwidths, each standardised by mean and deviation over all arrangements, the observed one
     included, and the largest taken (aggregation as in Schrab et al. 2023; its level is exact
     because all arrangements are treated alike). p = (1 + k) / (B + 1) (Phipson and Smyth 2010).
@@ -78,7 +78,7 @@ def mmd_test(
         num_permutations: B.
         seed: of the subsample and the arrangements.
         max_rows: a side; more are subsampled without replacement. Memory is about
-            (2 max_rows)^2 x 28 bytes + 2 max_rows x B x 8 bytes: 120 MiB at 1000 rows and B = 199.
+            (2 max_rows)^2 x 20 bytes + 2 max_rows x B x 8 bytes: 120 MiB at 1000 rows and B = 199.
 
     Raises:
         ValueError: widths differ, a side has under two rows, or a value is not finite.
@@ -109,8 +109,8 @@ def mmd_test(
 
     spread = stack.std(axis=1, keepdims=True)
     # Less than float32 resolves of a kernel in [0, 1] is no spread: nothing varies there.
-    standardised = np.where(spread > 1e-9, stack - stack.mean(axis=1, keepdims=True), 0.0)  # noqa: PLR2004
-    standardised /= np.maximum(spread, 1e-9)
+    standardised = np.where(spread > 1e-7, stack - stack.mean(axis=1, keepdims=True), 0.0)  # noqa: PLR2004
+    standardised /= np.maximum(spread, 1e-7)
     largest = standardised.max(axis=0)
     num_as_large = int((largest[1:] >= largest[0] - TIE).sum())
     return MMDResult(
@@ -190,18 +190,23 @@ def _squared_distances(rows: NDArray[np.float64]) -> tuple[NDArray[np.float32], 
     """
     centred = rows - rows.mean(axis=0)  # distances ignore the origin; float64 sums do not
     norms = (centred**2).sum(axis=1)
-    squared = norms[:, None] + norms[None, :] - 2 * (centred @ centred.T)
-    np.maximum(squared, 0.0, out=squared)
-    scale = float(squared.mean())
-    # Rounding leaves some 1e-16 of the norms between equal rows: that is a distance of nothing.
-    squared[squared < 1e-12 * max(scale, 1e-300)] = 0.0
+    squared = centred @ centred.T
+    squared *= -2
+    squared += norms[:, None]
+    squared += norms
+    scale = max(0.0, float(squared.mean()))
     unit = scale if scale > 0 else 1.0
-    return (squared / unit).astype(np.float32), float(np.sqrt(unit))
+    squared /= unit
+    # Rounding leaves some 1e-16 of the norms between equal rows: that is a distance of nothing.
+    squared[squared < 1e-12] = 0.0  # noqa: PLR2004
+    return squared.astype(np.float32), float(np.sqrt(unit))
 
 
 def _median_distance(squared: NDArray[np.float32]) -> float:
-    off_diagonal = squared[np.triu_indices(len(squared), 1)]
-    median = float(np.sqrt(np.median(off_diagonal)))
+    off_diagonal = np.concatenate([row[at + 1 :] for at, row in enumerate(squared)])
+    # The upper of two middle ones where the count is even: a third of the time of np.median.
+    middle = len(off_diagonal) // 2
+    median = float(np.sqrt(np.partition(off_diagonal, middle)[middle]))
     if median > 0:
         return median
     # Over half of the pairs are equal (sparse features): take the others' mean.
@@ -215,12 +220,10 @@ def _mmd2_of_arrangements(
     """Give (arrangements,) unbiased MMD^2 by one product of the kernel and the indicator matrix.
 
     A constant added to all pairs cancels in MMD^2, so the mean is taken off first: what is left is
-    small, and float32 loses nothing that matters.
+    small, and float32 loses nothing that matters. The kernel is changed in place.
     """
     num_rows = len(kernel)
-    kernel = kernel - np.float32(
-        (kernel.sum(dtype=np.float64) - num_rows) / num_rows / (num_rows - 1)
-    )
+    kernel -= np.float32((kernel.sum(dtype=np.float64) - num_rows) / num_rows / (num_rows - 1))
     np.fill_diagonal(kernel, 0.0)
     to_sim = kernel @ indicator
     within_sim = np.einsum("ra,ra->a", to_sim, indicator, dtype=np.float64)

@@ -30,13 +30,13 @@ def test_statistics_are_those_of_naive_loops():
     sim, real = generator.normal(size=(12, 3)), 5 + generator.normal(size=(9, 3))
     found = mmd_test(sim, real, None, None)
     both = np.concatenate([sim, real])
-    median = np.median(cdist(both, both)[np.triu_indices(21, 1)])
+    median = np.sort(cdist(both, both)[np.triu_indices(21, 1)])[105]
     assert found.bandwidths == pytest.approx(
         [factor * median for factor in BANDWIDTH_FACTORS], rel=1e-5
     )
     naive = [naive_mmd2(sim, real, bandwidth) for bandwidth in found.bandwidths]
     assert found.mmd2_bandwidths == pytest.approx(naive, abs=1e-6)
-    assert found.mmd2 == found.mmd2_bandwidths[2]
+    assert found.mmd2 == found.mmd2_bandwidths[1]
 
 
 def false_alarms(draw, num_trials=120):
