@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from containers.job import RunnerError
 
-API_TIMEOUT_S: Final = 120.0
+API_TIMEOUT_S: Final = 120
 """One call to the engine; `start` takes half a second alone, far longer on a machine that swaps."""
 KNOCK_TIMEOUT_S: Final = 2.0
 """The first knock on a remote engine; a local socket answers or refuses at once."""
@@ -72,7 +72,8 @@ def _knock(address: str) -> str | None:
 
 def _open(address: str) -> tuple[Client | None, str]:
     """Return a client that agreed on an API version, or None and why."""
-    import docker
+    import docker.errors
+    import docker.utils
     import requests
 
     environment = {**os.environ, "DOCKER_HOST": address}

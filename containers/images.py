@@ -122,7 +122,8 @@ def resolve_base(
     Raises:
         ImageError: it is not here and no registry gives it.
     """
-    import docker
+    import docker.errors
+    import docker.utils
 
     name = base_name()
     if pull or not _is_here(client, name):
