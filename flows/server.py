@@ -128,6 +128,8 @@ def environment(api_url: str, workspace: Path | None = None) -> dict[str, str]:
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
         # The console belongs to assay; the run's lines still reach the server's UI.
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+        # An event that a dead server did not take would be printed whole, kilobytes a line.
+        "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",
         # DVC alone decides what is current.
         "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
         "PREFECT_TASKS_DEFAULT_PERSIST_RESULT": "false",
@@ -172,6 +174,8 @@ def _launch(home: Path) -> _Record:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
     ours = {
         "PREFECT_HOME": str(home),
+        # Types of credentials and stores for other people's flows: some seconds of a start.
+        "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
         # Without this, any web page that the user opens may call the API.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"http://{LOOPBACK}:{port}",
     }
@@ -199,7 +203,7 @@ def _wait(record: _Record, log: Path, on_line: Callable[[str], None]) -> None:
         if now - began > START_LIMIT_S:
             raise ServerError(
                 f"The Prefect server (pid {record.pid}) did not answer in {START_LIMIT_S:.0f} s. "
-                f"Its log is {log}. End it with `assay server stop`, then try again."
+                f"Its log is {log}. The same command waits on; `assay server stop` ends it."
             )
         if now - said > PROGRESS_S:
             said = now
