@@ -154,8 +154,11 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
         measured_as=scene.measured_as,
         levels=[
             Level(name="simulation", metric=_estimate(shares.sim)),
-            Level(name="real, reference", metric=_estimate(shares.reference)),
-            Level(name="real, as deployed", metric=_estimate(shares.candidate)),
+            *([Level(name="real, reference", metric=_estimate(shares.reference))] if known else []),
+            Level(
+                name="real, as deployed" if known else "real, agreement with the reference",
+                metric=_estimate(shares.candidate),
+            ),
         ],
         gap=_estimate(shares.gap) if known else None,
         parts=[

@@ -131,7 +131,7 @@ def _contract(contract: ContractReport) -> Criterion:
         threshold=0.0,
         n=sum(contract.rows.values()),
         passed=contract.passed,
-        why=f"Broken: {named}." if broken else f"All {len(contract.checks)} hold.",
+        why=f"Broken: {named}." if broken else "Every expectation holds.",
     )
 
 
@@ -144,7 +144,7 @@ def _parity(parity: ParityAnswer) -> Criterion:
         largest = [step.max_abs for step in parity.chain if step.max_abs is not None]
         figure = max(largest) if len(largest) == len(parity.chain) > 0 else None
         threshold, rows, passed = parity.atol, len(parity.rows), parity.passed
-        why = f"All {len(parity.chain)} steps agree."
+        why = "Every step agrees."
         if not passed:
             why = f"The first step that differs is `{parity.first_differing_step}`."
     return Criterion(
@@ -198,10 +198,11 @@ def _metrics(report: GateReport, inputs: Inputs) -> str:
 
     by_name = {criterion.name: criterion.figure for criterion in report.criteria}
     levels = [level.metric.value for level in inputs.diagnose.levels]
+    known = inputs.diagnose.gap is not None
     figures = {
         "accuracy_sim": levels[0],
-        "accuracy_real_reference": levels[1] if inputs.diagnose.gap else None,
-        "accuracy_real_candidate": levels[2] if inputs.diagnose.gap else None,
+        "accuracy_real_reference": levels[1] if known else None,
+        "accuracy_real_candidate": levels[-1] if known else None,
         "accuracy_prove_candidate": by_name["accuracy"],
         "gap": inputs.diagnose.gap and inputs.diagnose.gap.value,
         "agreement": by_name["agreement"],
@@ -213,8 +214,8 @@ def _metrics(report: GateReport, inputs: Inputs) -> str:
         figures[f"loss_{part.component}"] = part.loss.value
     if isinstance(inputs.features, FeaturesReport) and inputs.features.layers:
         figures["effect_last_layer"] = inputs.features.layers[-1].effect
-    known = {name: figure for name, figure in figures.items() if figure is not None}
-    return json.dumps(known, indent=2, allow_nan=False) + "\n"
+    finite = {name: figure for name, figure in figures.items() if figure is not None}
+    return json.dumps(finite, indent=2, allow_nan=False) + "\n"
 
 
 STAGE = Stage(run, image="base")

@@ -46,6 +46,9 @@ KINDS = {
 def waterfall(diagnosis: DiagnoseReport) -> str:
     """Draw how the parts lead from validation down to the field."""
     sim, deployed = diagnosis.levels[0].metric, diagnosis.levels[-1].metric
+    start = "simulation"
+    if diagnosis.gap is None:  # agreement: the reference agrees with itself
+        start, sim = "reference", Estimate(value=1, low=1, high=1, n=deployed.n)
     rows = len(diagnosis.parts) + 2
     height = rows * ROW + 42
     with inked():
@@ -58,14 +61,14 @@ def waterfall(diagnosis: DiagnoseReport) -> str:
             _step_down(axes, row, at, part.loss)
             at -= part.loss.value
         _level(axes, rows - 1, deployed, REAL)
-        names = ["simulation", *(PART_NAMES.get(p.component, p.component) for p in diagnosis.parts)]
+        names = [start, *(PART_NAMES.get(p.component, p.component) for p in diagnosis.parts)]
         axes.set_yticks(range(rows), [*names, "as deployed"])
         losses = [-part.loss.value for part in diagnosis.parts]
         figures = [tenths(sim.value), *(tenths(loss, sign=True) for loss in losses)]
         for row, text in enumerate([*figures, tenths(deployed.value)]):
             _right(axes, row, text, weight="bold" if row in (0, rows - 1) else "normal")
         _percent_axis(axes, "x", f"{diagnosis.measured_as}, %")
-        says = "From validation to the field: " + ", ".join(
+        says = "From the reference to the field: " + ", ".join(
             f"{name} {figure}" for name, figure in zip(names, figures, strict=True)
         )
         return chart.svg("waterfall", f"{says}, as deployed {tenths(deployed.value)} %.")
@@ -153,7 +156,7 @@ def few_shot(probe: ProbeReport) -> str:
         axes = chart.axes(left=42, top=52, right=12, bottom=38)
         base = probe.baseline
         axes.axhspan(100 * base.low, 100 * base.high, color=MUTED, alpha=0.16, linewidth=0)
-        axes.axhline(100 * base.value, color=MUTED, linewidth=1.5, dashes=(2, 2))
+        axes.axhline(100 * base.value, color=MUTED, linewidth=2, linestyle="-.")
         counts = sorted({point.labels for point in probe.points})
         for shift, kind in enumerate(kinds):
             _, colour, marker, dash = KINDS[kind]
@@ -163,12 +166,21 @@ def few_shot(probe: ProbeReport) -> str:
             low = y - [100 * point.accuracy.low for point in own]
             high = [100 * point.accuracy.high for point in own] - y
             axes.plot(x, y, dash, color=colour, linewidth=2, marker=marker, markersize=7)
-            axes.errorbar(x, y, [low, high], fmt="none", ecolor=colour, elinewidth=1.5, capsize=3)
+            axes.errorbar(
+                x,
+                y,
+                [low, high],
+                fmt="none",
+                color=colour,
+                ecolor=colour,
+                elinewidth=1.5,
+                capsize=3,
+            )
         axes.set_xticks(range(len(counts)), [str(count) for count in counts])
         axes.set_xlim(-0.35, len(counts) - 0.65)
         axes.set_xlabel("real labels used")
         _percent_axis(axes, "y", "accuracy, %")
-        _legend(chart, [*lines, ("unchanged model", MUTED, "", "-")], columns=2)
+        _legend(chart, [*lines, ("unchanged model", MUTED, "", "-.")], columns=2)
         return chart.svg("few-shot", f"Accuracy over labels; unchanged {100 * base.value:.1f} %.")
 
 
