@@ -227,7 +227,9 @@ class DvcRepo:
         """Give a stage the outputs of an entry."""
         from dvc.stage.loader import StageLoader
 
+        deps, stage.deps = stage.deps, []  # it would wipe what is known of them
         StageLoader.fill_from_lock(stage, {"outs": entry["outs"]})
+        stage.deps = deps
         for out in stage.outs:
             out.obj = None
 

@@ -1,0 +1,91 @@
+"""Brings a file of a finished run out of the cache, checked against the lock in the run's tag."""
+
+import json
+import shutil
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from lineage import git, yaml12
+from lineage.run_tags import PREFIX, find
+
+REPORTS = ".assay/reports"
+
+
+class ArtifactMissing(Exception):  # noqa: N818 - reads as the fact that it is
+    """A run has no such file, or the cache has lost it."""
+
+
+def open_artifact(workspace: Path, run: str, path: str) -> Path:
+    """Copy a file or folder of a run to `.assay/reports/<id>/` and return where it is.
+
+    Args:
+        workspace: the repository.
+        run: a run's id, the beginning of one, or `latest`.
+        path: as in the run's worktree: cases/digits/artifacts/report/report.html.
+
+    Raises:
+        RunUnknown: there is no such run.
+        ArtifactMissing: the run did not make it, or the cache lacks it or holds it damaged.
+    """
+    from lineage.dvc_repo import cache_of
+
+    run_id = find(workspace, run)
+    files = _files(workspace, run_id, path, cache_of(workspace) / "files/md5")
+    into = workspace / REPORTS / run_id
+    for name, source in files.items():
+        target = into / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        shutil.copyfile(source, target)  # a copy: an editor that saves must not reach the cache
+    return into / path
+
+
+def _files(workspace: Path, run_id: str, path: str, cache: Path) -> dict[str, Path]:
+    for folder, md5 in _outs(workspace, run_id, path.split("/")[1]).items():
+        if path != folder and not path.startswith(f"{folder}/"):
+            continue
+        listed = json.loads(_object(cache, md5, folder, run_id).read_text(encoding="utf-8"))
+        members = {f"{folder}/{one['relpath']}": one["md5"] for one in listed}
+        wanted = {
+            name: md5
+            for name, md5 in members.items()
+            if name == path or name.startswith(f"{path}/")
+        }
+        if wanted:
+            return {name: _object(cache, md5, name, run_id) for name, md5 in wanted.items()}
+        made = ", ".join(sorted(members))
+        raise ArtifactMissing(f"Run {run_id} has no {path}. There it made: {made}.")
+    raise ArtifactMissing(
+        f"Run {run_id} has no {path}: the stage that makes it did not finish in it."
+    )
+
+
+def _outs(workspace: Path, run_id: str, case: str) -> dict[str, str]:
+    try:
+        text = git.run(workspace, "cat-file", "blob", f"{PREFIX}{run_id}:cases/{case}/dvc.lock")
+    except git.GitError:
+        return {}
+    lock: dict[str, Any] = yaml12.load(text.decode())
+    return {
+        f"cases/{case}/{out['path']}": out["md5"]
+        for stage in lock["stages"].values()
+        for out in stage["outs"]
+    }
+
+
+def _object(cache: Path, md5: str, name: str, run_id: str) -> Path:
+    path = cache / md5[:2] / md5[2:]
+    if not path.exists():
+        raise ArtifactMissing(
+            f"The cache has lost {name} of run {run_id}. Bring it from your remote with "
+            f"`dvc fetch --all-tags`, or run the case again."
+        )
+    with path.open("rb") as file:
+        found = file_digest(file, "md5").hexdigest()
+    if found != md5.partition(".")[0]:
+        raise ArtifactMissing(
+            f"The cache holds {name} of run {run_id} damaged: {path}. Remove that file, then bring "
+            "it from your remote with `dvc fetch --all-tags`, or run the case again."
+        )
+    return path

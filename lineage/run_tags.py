@@ -1,0 +1,97 @@
+"""Runs as annotated tags: a summary in the message, the record and the locks in the commit."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from lineage import git
+from lineage.provenance import RunRecord
+
+PREFIX = "refs/tags/run/"
+LATEST = "latest"
+SHOWN = 5
+
+
+class RunUnknown(Exception):  # noqa: N818 - reads as the fact that it is
+    """No run, or more than one, answers to this name."""
+
+
+def tag(workspace: Path, commit: str, record: RunRecord) -> str:
+    """Tag a commit as a run and return the tag's name.
+
+    The message's first line is for people, its last for `list_runs`, to need one call of git.
+    """
+    verdict = f", gate {record.verdict}" if record.verdict else ""
+    first = f"{record.case}: {record.state}{verdict}. {record.sentence}".replace("\n", " ")
+    summary = record.model_copy(update={"stages": []}).model_dump_json()
+    name = f"run/{record.id}"
+    git.run(
+        workspace,
+        "tag",
+        "--annotate",
+        "--no-sign",
+        "--cleanup=verbatim",
+        "--file=-",
+        name,
+        commit,
+        input_=f"{first}\n\n{summary}\n".encode(),
+        environment=git.identity(workspace),
+    )
+    return name
+
+
+def list_runs(workspace: Path) -> list[RunRecord]:
+    """Return all runs, newest first, without their stages; one call of git for all of them."""
+    said = git.run(
+        workspace, "for-each-ref", "--sort=-refname", "--format=%(contents:body)%00", PREFIX
+    )
+    records = []
+    for body in said.split(b"\0"):
+        try:
+            records.append(RunRecord.model_validate_json(body.strip()))
+        except ValidationError:
+            continue  # a tag that somebody else put here
+    return records
+
+
+def read_run(workspace: Path, which: str) -> RunRecord:
+    """Return one run with its stages.
+
+    Args:
+        workspace: the repository.
+        which: a run's id, the beginning of one, or `latest`.
+
+    Raises:
+        RunUnknown: none or several answer to it.
+    """
+    run_id = find(workspace, which)
+    case = run_id.partition("-")[2].rpartition("-")[0]
+    try:
+        whole = git.run(workspace, "cat-file", "blob", f"{PREFIX}{run_id}:cases/{case}/run.json")
+    except git.GitError:  # its worktree was lost: the tag's message is all there is
+        return next(record for record in list_runs(workspace) if record.id == run_id)
+    return RunRecord.model_validate_json(whole)
+
+
+def find(workspace: Path, which: str) -> str:
+    """Return the id of the one run that answers to a name.
+
+    Raises:
+        RunUnknown: none or several do.
+    """
+    listed = git.text(
+        workspace, "for-each-ref", "--sort=-refname", "--format=%(refname:lstrip=3)", PREFIX
+    )
+    ids = listed.split()
+    if which == LATEST and ids:
+        return ids[0]
+    matching = [run_id for run_id in ids if run_id == which] or [
+        run_id for run_id in ids if run_id.startswith(which)
+    ]
+    if len(matching) == 1:
+        return matching[0]
+    if not ids:
+        raise RunUnknown("There is no run yet. Make one: assay run CASE")
+    named = ", ".join((matching or ids)[:SHOWN])
+    what = f"{len(matching)} runs begin like this" if matching else "the latest are"
+    raise RunUnknown(f"Which run? `latest`, an id or its beginning; {what}: {named}. Got: {which}.")

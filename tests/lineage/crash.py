@@ -1,0 +1,48 @@
+"""A run in a process of its own, for the tests that kill it or start two."""
+
+import os
+import signal
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+
+from conftest import FakeRunner, quiet, toy_rows  # noqa: E402
+
+from lineage import runs  # noqa: E402
+from lineage.engine import Engine  # noqa: E402
+from lineage.provenance import RunRecord  # noqa: E402
+
+
+def main(workspace: Path, how: str) -> None:
+    run = runs.create(workspace, "toy", expose=["cases/toy"], now=datetime.now(UTC))
+    os.chdir(run.tree)
+    runner = FakeRunner()
+    if how == "die":
+        runner.during = lambda job: (
+            os.kill(os.getpid(), signal.SIGKILL) if job.labels["assay.stage"] == "second" else None
+        )
+    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=workspace / ".assay/logs" / run.id)
+    done = [engine.advance(one, on_line=quiet, cancel=threading.Event()) for one in toy_rows()]
+    record = RunRecord(
+        id=run.id,
+        case="toy",
+        state="done",
+        verdict="open",
+        sentence="All is well.",
+        commit=run.commit,
+        parent=run.parent,
+        dirty=list(run.dirty),
+        isolation="process",
+        started=run.started,
+        ended=datetime.now(UTC).isoformat(),
+        stages=[one.provenance for one in done],
+    )
+    runs.finish(run, record)
+    print(run.id, *(one.how for one in done))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,216 @@
+"""A run has a worktree of its own, and ends as a tag."""
+
+import os
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from conftest import FakeRunner, dvc, git, quiet, toy_rows
+
+from lineage import runs
+from lineage.artifacts import ArtifactMissing
+from lineage.engine import Engine
+from lineage.provenance import RunRecord
+
+NOW = datetime(2026, 11, 30, 16, 1, 2, tzinfo=UTC)
+REPORT = "cases/toy/artifacts/second/report.json"
+CRASH = Path(__file__).with_name("crash.py")
+
+
+@pytest.fixture(autouse=True)
+def _stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path.cwd())
+
+
+def create(workspace: Path) -> runs.Run:
+    return runs.create(workspace, "toy", expose=["cases/toy"], now=NOW)
+
+
+def advance(run: runs.Run, workspace: Path) -> list:
+    engine = Engine(
+        run.tree, runner=FakeRunner(), run_id=run.id, logs=workspace / ".assay/logs" / run.id
+    )
+    return [engine.advance(one, on_line=quiet, cancel=threading.Event()) for one in toy_rows()]
+
+
+def record(run: runs.Run, outcomes=(), **other) -> RunRecord:
+    known = {
+        "id": run.id,
+        "case": run.case,
+        "state": "done",
+        "verdict": "closed",
+        "sentence": "The gap is preprocessing.",
+        "commit": run.commit,
+        "parent": run.parent,
+        "dirty": list(run.dirty),
+        "isolation": "process",
+        "started": run.started,
+        "ended": run.started,
+        "stages": [one.provenance for one in outcomes],
+    }
+    return RunRecord(**(known | other))
+
+
+def test_a_run_shows_its_case_and_hides_the_others(workspace: Path):
+    run = create(workspace)
+    assert run.id.startswith("20261130T160102-toy-")
+    assert (run.tree / "cases/toy/data.txt").exists()
+    assert not (run.tree / "cases/other").exists()
+    assert git(run.tree, "status", "--porcelain") == ""
+    runs.abandon(run, None)
+
+
+def test_a_run_ends_as_a_tag_and_leaves_no_worktree(workspace: Path):
+    config = (workspace / ".git/config").read_bytes()
+    head, branch = git(workspace, "rev-parse", "HEAD"), git(workspace, "branch", "--show-current")
+    (workspace / "cases/toy/data.txt").write_text("dirty")
+    run = create(workspace)
+    outcomes = advance(run, workspace)
+    assert runs.finish(run, record(run, outcomes)) == f"run/{run.id}"
+    assert not run.folder.exists()
+    assert git(workspace, "worktree", "list").count("\n") == 0
+    names = git(workspace, "ls-tree", "-r", "--name-only", f"run/{run.id}").split()
+    assert {"cases/toy/dvc.lock", "cases/toy/run.json", "cases/other/data.txt"} <= set(names)
+    assert not any("report.json" in name for name in names)
+    assert git(workspace, "rev-parse", f"run/{run.id}~2") == head == run.parent
+    assert git(workspace, "branch", "--show-current") == branch
+    assert git(workspace, "status", "--porcelain") == "M cases/toy/data.txt"
+    assert (workspace / ".git/config").read_bytes() == config
+
+
+def test_a_second_worktree_restores_what_the_first_made(workspace: Path):
+    first = create(workspace)
+    made = advance(first, workspace)
+    runs.finish(first, record(first, made))
+    second = create(workspace)
+    outcomes = advance(second, workspace)
+    assert [one.how for one in outcomes] == ["restored", "restored"]
+    assert outcomes[0].provenance.from_run == first.id
+    assert outcomes[0].provenance.inside == made[0].provenance.inside
+    assert (second.tree / REPORT).read_text() == "second of 10"
+    assert "up to date" in dvc(second.tree, "status")
+    runs.abandon(second, None)
+
+
+def test_a_run_is_read_by_id_beginning_or_latest(workspace: Path):
+    run = create(workspace)
+    whole = record(run, advance(run, workspace))
+    runs.finish(run, whole)
+    for which in (run.id, run.id[:8], "latest"):
+        assert runs.read_run(workspace, which) == whole
+    [listed] = runs.list_runs(workspace)
+    assert (listed.id, listed.verdict, listed.stages) == (run.id, "closed", [])
+    with pytest.raises(runs.RunUnknown, match=run.id):
+        runs.read_run(workspace, "1999")
+
+
+def test_a_report_is_brought_out_of_the_cache_and_is_no_link_into_it(workspace: Path):
+    run = create(workspace)
+    runs.finish(run, record(run, advance(run, workspace)))
+    path = runs.open_artifact(workspace, "latest", REPORT)
+    assert path == workspace / ".assay/reports" / run.id / REPORT
+    assert path.read_text() == "second of 10"
+    assert path.stat().st_nlink == 1
+    with pytest.raises(ArtifactMissing, match=r"There it made: .*report\.json"):
+        runs.open_artifact(workspace, "latest", "cases/toy/artifacts/second/other.json")
+
+
+def test_a_damaged_cache_object_is_not_shown(workspace: Path):
+    run = create(workspace)
+    runs.finish(run, record(run, advance(run, workspace)))
+    for path in (workspace / ".dvc/cache/files/md5").rglob("*"):
+        if path.is_file() and path.read_bytes() == b"second of 10":
+            path.chmod(0o644)
+            path.write_bytes(b"second of 11")
+            path.chmod(0o444)
+    with pytest.raises(ArtifactMissing, match="damaged"):
+        runs.open_artifact(workspace, "latest", REPORT)
+
+
+def test_an_abandoned_run_keeps_the_stages_that_finished(workspace: Path):
+    run = create(workspace)
+    advance(run, workspace)
+    runs.abandon(run, record(run, state="failed", verdict=None, error="no luck"))
+    assert runs.read_run(workspace, "latest").state == "failed"
+    assert runs.open_artifact(workspace, "latest", REPORT).exists()
+
+
+def test_data_under_dvc_stands_in_the_worktree(workspace: Path):
+    (workspace / "cases/toy/raw.bin").write_bytes(b"raw")
+    dvc(workspace, "add", "-q", "cases/toy/raw.bin")
+    run = create(workspace)
+    assert (run.tree / "cases/toy/raw.bin").read_bytes() == b"raw"
+    runs.abandon(run, None)
+
+
+def test_a_process_in_the_worktree_is_led_out_of_it(workspace: Path):
+    run = create(workspace)
+    os.chdir(run.tree)
+    runs.abandon(run, None)
+    assert Path.cwd() == workspace
+
+
+def _start(workspace: Path, how: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, str(CRASH), str(workspace), how],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_killed_run_is_closed_by_the_next_start(workspace: Path):
+    with _start(workspace, "die") as process:
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == -9, said
+    assert runs.list_runs(workspace) == []
+    [closed] = runs.reconcile(workspace)
+    found = runs.read_run(workspace, closed)
+    assert found.state == "failed"
+    assert [stage.name for stage in found.stages] == ["first"]
+    assert list((workspace / runs.RUNS).iterdir()) == []
+    assert runs.reconcile(workspace) == ()
+    run = create(workspace)
+    assert not (run.tree / REPORT).exists()
+    assert [one.how for one in advance(run, workspace)] == ["restored", "ran"]
+    runs.abandon(run, None)
+
+
+def test_a_living_run_is_left_alone(workspace: Path):
+    run = create(workspace)
+    assert runs.reconcile(workspace) == ()
+    assert run.tree.exists()
+    runs.abandon(run, None)
+
+
+def test_two_processes_at_once_both_finish_and_a_third_restores(workspace: Path):
+    started = [_start(workspace, "run") for _ in range(2)]
+    said = [process.communicate(timeout=240) for process in started]
+    assert [process.returncode for process in started] == [0, 0], said
+    assert len(runs.list_runs(workspace)) == 2
+    with _start(workspace, "run") as third:
+        out, _ = third.communicate(timeout=120)
+    assert out.split()[1:] == ["restored", "restored"]
+
+
+def test_two_hundred_runs_are_listed_newest_first(workspace: Path):
+    head = git(workspace, "rev-parse", "HEAD")
+    known = {"case": "toy", "state": "done", "sentence": "s", "commit": head, "parent": head}
+    lines = ""
+    for number in range(200):
+        run_id = f"20261130T{number:06}-toy-0000"
+        one = RunRecord(id=run_id, isolation="process", started="t", ended="t", **known)
+        message = f"toy\n\n{one.model_dump_json()}\n"
+        lines += (
+            f"tag run/{run_id}\nfrom {head}\ntagger A <a@b> 1 +0000\n"
+            f"data {len(message)}\n{message}\n"
+        )
+    subprocess.run(
+        ["git", "fast-import", "--quiet"], cwd=workspace, input=lines, text=True, check=True
+    )
+    listed = runs.list_runs(workspace)
+    assert len(listed) == 200
+    assert [one.id for one in listed] == sorted((one.id for one in listed), reverse=True)
