@@ -91,5 +91,10 @@ def _torch() -> Dict[str, Any] | None:
 
 
 def _peak_rss_bytes() -> int:
+    high_water = _status().get("VmHWM", "").split()
+    if (
+        high_water
+    ):  # of this program alone; rusage also remembers the process that it was forked from
+        return int(high_water[0]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024  # macOS counts bytes, Linux KiB

@@ -16,10 +16,10 @@ UNLABELLED = -1
 
 
 def read_table(path: Path) -> "pd.DataFrame":
-    """Read a CSV with every cell as the text that stands there; an empty cell is an empty text."""
+    """Read a CSV, every cell as the text that stands there; a byte order mark is skipped."""
     import pandas as pd
 
-    return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
 
 
 def read_manifest(folder: Path) -> "pd.DataFrame":

@@ -37,7 +37,7 @@ def draw(pair: Pair, rows: Sequence[int], ids: Sequence[str]) -> bytes:
     """
     size = (3 * PANEL_INCHES + 0.8, len(rows) * (PANEL_INCHES + 0.35) + 0.5)
     figure = Figure(figsize=size, dpi=DPI, layout="constrained")
-    figure.suptitle(f"Step {pair.step}: the samples that differ most", fontsize=11)
+    figure.suptitle(f"Step {pair.step}: the samples that differ most", fontsize=13)
     axes = figure.subplots(len(rows), 3, squeeze=False)
     for line, row in zip(axes, rows, strict=True):
         reference = _showable(np.asarray(pair.reference[row]))
@@ -49,7 +49,7 @@ def draw(pair: Pair, rows: Sequence[int], ids: Sequence[str]) -> bytes:
         else:
             line[2].set_axis_off()
             text = f"shapes differ\n{list(reference.shape)}\n{list(candidate.shape)}"
-            line[2].text(0.5, 0.5, text, ha="center", va="center", fontsize=9)
+            line[2].text(0.5, 0.5, text, ha="center", va="center", fontsize=10)
     return _png(figure)
 
 
@@ -68,7 +68,7 @@ def _panel(
     axes: "Axes", values: "NDArray[np.float64]", title: str, *, signed: bool = False
 ) -> None:
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-    axes.set_title(f"{title}\n{low:.4g} to {high:.4g}", fontsize=8)
+    axes.set_title(f"{title}\n{low:.4g} to {high:.4g}", fontsize=10)
     if values.ndim == 1:
         axes.plot(values, linewidth=1)
         axes.tick_params(labelsize=6)

@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,23 @@ def test_the_cases_own_failure_exits_1_with_its_lines_only(enter, tmp_path):
     assert error(tmp_path)["message"] == done.stderr.strip()
     assert 'File "my_double.py", line 6, in fail' in done.stderr
     assert "sides" not in done.stderr
+
+
+def test_memory_does_not_grow_with_the_data(enter, tmp_path):
+    def peak():
+        return json.loads((tmp_path / "into/inside.json").read_text())["peak_rss_bytes"]
+
+    enter()
+    small = peak()
+    rows = 2000
+    np.save(tmp_path / "real/samples.npy", np.ones((rows, 128, 128), np.uint8))  # 31 MiB
+    lines = [f"real,r{i},{i},,1,g,prove\n" for i in range(rows)]
+    (tmp_path / "roles.csv").write_text("".join([*ROLES.splitlines(keepends=True)[:2], *lines]))
+    shutil.rmtree(tmp_path / "into/steps")
+    job = [sys.executable, "-m", "sides.enter", str(tmp_path / "job.json")]
+    subprocess.run(job, cwd=ROOT, check=True)
+    assert np.load(tmp_path / "into/real.npy", mmap_mode="r").nbytes > 120 << 20
+    assert peak() < small + (12 << 20)
 
 
 def test_a_missing_input_exits_2_and_names_it(enter, tmp_path):

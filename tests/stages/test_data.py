@@ -41,6 +41,12 @@ def test_given_folders_are_copied_under_a_canonical_manifest(tmp_path):
     assert np.load(into / "real/samples.npy").tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
+    real = folder(tmp_path / "real", "\ufeff" + HEAD + "a,0,,1,g\n", np.zeros((1, 2)))
+    _, into = take_in(tmp_path, real)
+    assert read_manifest(into / "real")["id"].tolist() == ["a"]
+
+
 def test_a_missing_train_set_is_a_manifest_without_rows(tmp_path):
     real = folder(tmp_path / "real", HEAD + "a,0,,1,g\n", np.zeros((1, 2)))
     outputs, into = take_in(tmp_path, real)
