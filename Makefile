@@ -62,7 +62,7 @@ clean: ## remove .venv and the tools' caches; runs, reports and DVC's cache stay
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) cannot make a virtual environment. On Debian: apt install python3-venv" >&2; exit 2; }
 	@echo "[1/2] creating .venv with $$("$(PYTHON)" -V)"
-	@[ -x $(BIN)/python ] || "$(PYTHON)" -m venv .venv
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
 	@echo "[2/2] installing what constraints.txt pins (some minutes the first time; torch is the largest)"
 	@$(BIN)/python -m pip install -c constraints.txt -e '.[stages,dev]' || { \
 	  echo "make setup: the installation broke off, see above. The same command resumes it." >&2; exit 3; }
