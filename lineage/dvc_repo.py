@@ -183,7 +183,7 @@ class DvcRepo:
 
     def relative(self, dep: Any) -> str:
         """Return a dependency's or output's path relative to the workspace."""
-        return Path(dep.fs_path).relative_to(self._repo.root_dir).as_posix()
+        return str(dep.fs_path)[len(self._repo.root_dir) + 1 :]
 
     # Entries
 

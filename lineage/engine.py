@@ -81,6 +81,7 @@ class Engine:
             InputsChanged: an input was edited while the stage ran.
             EnvironmentStale, GraphStale: a generated file is not that of this row and runner.
             RunnerError: the stage could not be started.
+            Cancelled: it was cancelled while another process worked on the same stage.
         """
         if row.image not in self._environments:
             self._environments[row.image] = self.runner.environment_key(row.image)

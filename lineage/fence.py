@@ -11,14 +11,20 @@ from pathlib import Path
 POLL_S = 0.05
 
 
+class Cancelled(Exception):  # noqa: N818 - reads as the fact that it is
+    """The caller did not want to wait any longer."""
+
+
 @contextmanager
 def fence(
     path: Path, *, on_wait: Callable[[], None], cancel: threading.Event | None = None
 ) -> Iterator[None]:
     """Hold a file's lock; the kernel lets go of it when the process dies, however it dies.
 
-    Waits for as long as another holds it, or until `cancel` is set, and then goes on: the caller's
-    runner sees the same event and starts nothing.
+    Waits for as long as another holds it.
+
+    Raises:
+        Cancelled: `cancel` was set meanwhile.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -26,7 +32,7 @@ def fence(
     try:
         while not _take(handle):
             if cancel is not None and cancel.is_set():
-                break
+                raise Cancelled(f"Cancelled while another process held {path.stem}.")
             if not told:
                 told = True
                 on_wait()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
-from conftest import FakeRunner, quiet, toy_rows  # noqa: E402
+from toy_workspace import FakeRunner, quiet, toy_rows  # noqa: E402
 
 from lineage import runs  # noqa: E402
 from lineage.engine import Engine  # noqa: E402

@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import FakeRunner, dvc, git, quiet, row, toy_rows, write_graph
+from toy_workspace import FakeRunner, dvc, git, quiet, row, toy_rows, write_graph
 
 from containers.job import Job, Reason
 from lineage.dvc_repo import GraphStale
 from lineage.engine import Engine, EnvironmentStale, InputsChanged
 from lineage.execute import StageFailed, execute
+from lineage.fence import Cancelled, fence
 from lineage.job_folder import InputMissing
 
 LOCK = "cases/toy/dvc.lock"
@@ -108,7 +109,7 @@ def test_a_changed_param_reruns_and_the_former_value_is_restored(engine: Engine,
     (workspace / "params.yaml").write_text("first:\n  n: 2\n")
     assert advance(engine, first, first) == ["restored", "unchanged"]
     assert (workspace / first.folder / "report.json").read_text() == "10"
-    assert "up to date" in dvc(workspace, "status")
+    assert "up to date" in dvc(workspace, "status", "cases/toy/dvc.yaml:first")
 
 
 def test_another_environment_never_reuses_a_result(engine: Engine, workspace: Path):
@@ -316,6 +317,15 @@ def test_two_engines_on_one_stage_wait_for_each_other(engine: Engine, workspace:
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(advance, one, toy_rows()[0]) for one in (engine, other)]
         assert sorted(future.result()[0] for future in asked) == ["ran", "unchanged"]
+
+
+def test_a_wait_for_another_process_can_be_cancelled(engine: Engine, workspace: Path, cancel):
+    cancel.set()
+    with (
+        fence(workspace / ".assay/locks/toy-first.lock", on_wait=lambda: None),
+        pytest.raises(Cancelled, match="toy-first"),
+    ):
+        engine.advance(toy_rows()[0], on_line=quiet, cancel=cancel)
 
 
 def test_provenance_says_where_and_on_what(engine: Engine, workspace: Path):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from conftest import FakeRunner, dvc, git, quiet, toy_rows
+from toy_workspace import FakeRunner, dvc, git, quiet, toy_rows
 
 from lineage import runs
 from lineage.artifacts import ArtifactMissing

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import git
+from toy_workspace import git
 
 from lineage.snapshot import SnapshotRefused, snapshot
 

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import FakeRunner, quiet, row, toy_rows, write_graph
+from toy_workspace import FakeRunner, quiet, row, toy_rows, write_graph
 
 from lineage.engine import Engine
 from lineage.status import ordered
