@@ -37,7 +37,7 @@ def answer(json_: bool, module: str, function: str, *args: Any) -> None:
     except KeyboardInterrupt:
         _fail(json_, "cancelled", CANCELLED)
     except Exception as error:
-        known = _status_of(error)
+        known = status_of(error)
         if known is None:
             raise
         _fail(json_, str(error), known)
@@ -53,14 +53,21 @@ def _fail(json_: bool, message: str, status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _status_of(error: Exception) -> int | None:
+# By name, since importing them would cost `--help` a second.
+_STATUS = {
+    USAGE: {"Faults", "RunnerError", "SnapshotRefused", "ServerError", "RunUnknown"},
+    BROKE: {
+        "StageFailed", "InputMissing", "InputsChanged", "EnvironmentStale", "GraphStale",
+        "ArtifactMissing", "OSError",
+    },
+    CANCELLED: {"Cancelled"},
+}  # fmt: skip
+
+
+def status_of(error: BaseException) -> int | None:
     """Return the status of an error that was written for a person; others keep their traceback."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    could_not_start = {"Faults", "RunnerError", "SnapshotRefused", "ServerError", "RunUnknown"}
-    broke = {"StageFailed", "InputsChanged", "EnvironmentStale", "ArtifactMissing", "OSError"}
-    if names & could_not_start:
-        return USAGE
-    return BROKE if names & broke else None
+    return next((status for status, kinds in _STATUS.items() if names & kinds), None)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -52,9 +52,8 @@ def line_of(content: Any, path: Sequence[str | int]) -> int | None:
     here: Any = content
     for part in path:
         try:
-            line = (
-                here.lc.key(part)[0] + 1 if isinstance(here, Mapping) else here.lc.item(part)[0] + 1
-            )
+            mark = here.lc.item(part) if isinstance(part, int) else here.lc.key(part)
+            line = mark[0] + 1
             here = here[part]
         except (AttributeError, KeyError, IndexError, TypeError):
             break
@@ -101,7 +100,6 @@ def _say(kind: type[BaseModel], fault: Any, marks: Any, name: str) -> tuple[int,
 
 def _keys(kind: type[BaseModel], path: Sequence[str | int]) -> str:
     import difflib
-    import typing
 
     here: Any = kind
     for part in path[:-1]:
@@ -117,11 +115,10 @@ def _keys(kind: type[BaseModel], path: Sequence[str | int]) -> str:
 
 
 def _model_in(annotation: Any) -> Any:
-    import typing
 
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    found = [_model_in(part) for part in typing.get_args(annotation)]
+    found = [_model_in(part) for part in get_args(annotation)]
     return next((part for part in found if part is not None), None)
 
 

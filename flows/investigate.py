@@ -56,7 +56,9 @@ def investigate(case: str, run_id: str) -> None:
     for name, needs in upstream(investigation.rows).items():
         waited = [futures[need] for need in needs]
         # Options by name: the task is one, its row in the UI says which stage it was.
-        futures[name] = advance.with_options(name=name).submit(run_id, name, wait_for=waited)
+        futures[name] = advance.with_options(name=name).submit(  # type: ignore[call-overload]
+            run_id, name, wait_for=waited
+        )
     for future in futures.values():
         future.wait()
     for future in futures.values():

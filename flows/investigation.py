@@ -15,9 +15,9 @@ from flows import graph
 from flows.case import LoadedCase, load_case
 from flows.plan import named, plan
 from lineage import runs
-from lineage.engine import Engine, Outcome
+from lineage.engine import Engine
 from lineage.execute import StageFailed
-from lineage.provenance import RunRecord
+from lineage.provenance import Provenance, RunRecord
 from lineage.row import Row
 from stages.reports.diagnose import DIAGNOSE
 from stages.reports.gate import GATE
@@ -39,7 +39,7 @@ class Investigation:
     started: datetime
     flow_run_id: str | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    provenance: dict[str, Provenance] = field(default_factory=dict)
 
     def advance(self, name: str) -> str:
         """Bring one stage up to date and return how: unchanged, restored or ran.
@@ -48,10 +48,16 @@ class Investigation:
             StageFailed: it did not end well; the message is for a person.
         """
         row = named(self.rows, name)
-        outcome = self.engine.advance(
-            row, on_line=lambda line: self.say(f"{name} | {line}"), cancel=self.cancel
-        )
-        self.outcomes[name] = outcome
+        try:
+            outcome = self.engine.advance(
+                row, on_line=lambda line: self.say(f"{name} | {line}"), cancel=self.cancel
+            )
+        except StageFailed as error:
+            if error.provenance is not None:
+                self.provenance[name] = error.provenance
+            self.say(f"{name:<22} {error.exit.reason}")
+            raise
+        self.provenance[name] = outcome.provenance
         wall = f" {outcome.provenance.wall_s:.1f} s" if outcome.how == "ran" else ""
         self.say(f"{name:<22} {outcome.how}{wall}")
         return outcome.how
@@ -80,9 +86,7 @@ class Investigation:
             started=self.started.isoformat(),
             ended=datetime.now(UTC).isoformat(),
             flow_run_id=self.flow_run_id,
-            stages=[
-                self.outcomes[row.name].provenance for row in self.rows if row.name in self.outcomes
-            ],
+            stages=[self.provenance[row.name] for row in self.rows if row.name in self.provenance],
             error=str(error) if error else None,
         )
         self.engine.close()

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from flows.case import SIDES, LoadedCase, relative, root_of
 from flows.closure import closure, work_module
 from flows.faults import Faults, line_of, plain, read_yaml
+from lineage.dvc_yaml import param_key
 from lineage.row import Row
 from stages.stage import At, CasePath, Field, SideStage, Stage, case_keys
 
@@ -131,9 +132,8 @@ def _values(
         return stage.params.model_validate(values).model_dump(mode="json")
     except ValidationError as error:
         where = f"{PARAMS} or {loaded.folder}/case.yaml, params of {stage.name}"
-        raise Faults(
-            [f"{where}: {'.'.join(map(str, e['loc']))}: {e['msg']}." for e in error.errors()]
-        ) from None
+        faults = (f"{where}: {'.'.join(map(str, e['loc']))}: {e['msg']}." for e in error.errors())
+        raise Faults(*faults) from None
 
 
 def _walk(content: Any, key: str) -> Any:
@@ -191,7 +191,7 @@ def _keys(
         written |= _written(loaded.raw, key.replace("{side}", side or ""))
     if stage.name in loaded.case.params:
         written.add(f"params.{stage.name}")
-    keys: dict[str, tuple[str, ...]] = {ENVIRONMENTS: (image,)}
+    keys: dict[str, tuple[str, ...]] = {ENVIRONMENTS: (param_key(image),)}
     if written:
         keys[f"{loaded.folder}/case.yaml"] = tuple(sorted(written))
     if params.get(stage.name):

@@ -25,8 +25,9 @@ def _refuse_foreign(folder: Path) -> None:
     if folder.resolve() != own:
         raise Faults(f"This assay belongs to {own}. Use {folder}/.venv/bin/assay (`make setup`).")
     if not (folder / ".git").exists():
-        raise Faults(f"{folder} is not a git repository. "
-            "Make it one: git init && git add -A && git commit.")
+        raise Faults(
+            f"{folder} is not a git repository. Make it one: git init && git add -A && git commit."
+        )
     if not (folder / ".dvc").is_dir():
         raise Faults(f"{folder} has no .dvc folder. Make it: dvc init, and commit it.")
 

@@ -16,6 +16,7 @@ from flows.investigation import Say
 from flows.plan import ENVIRONMENTS, named
 from flows.plan import plan as plan_case
 from flows.workspace import write_atomically
+from lineage.dvc_yaml import param_key
 from lineage.execute import execute
 from lineage.row import Row
 from stages.reports.page import ANSWER
@@ -66,11 +67,13 @@ def stage(case: str, name: str, say: Say) -> Answer:
 def _stated_runner(root: Path, row: Row) -> Runner:
     if not (root / ENVIRONMENTS).is_file():
         raise Faults(f"{ENVIRONMENTS} is not there. Make it: assay plan")
-    stated = plain(read_yaml(root / ENVIRONMENTS, ENVIRONMENTS)).get(row.image, "")
+    stated = plain(read_yaml(root / ENVIRONMENTS, ENVIRONMENTS)).get(param_key(row.image), "")
     runner: Runner = DockerRunner() if stated.startswith("docker:") else ProcessRunner()
     if runner.environment_key(row.image) != stated:
-        raise Faults(f"{ENVIRONMENTS} is stale for {row.image}. "
-            f"Write it anew: assay plan --isolation {runner.kind}")
+        raise Faults(
+            f"{ENVIRONMENTS} is stale for {row.image}. "
+            f"Write it anew: assay plan --isolation {runner.kind}"
+        )
     return runner
 
 

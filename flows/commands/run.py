@@ -2,11 +2,13 @@
 
 import os
 import signal
+import traceback
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from flows import server, workspace
+from flows.cli import CANCELLED, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
 from lineage import runs
 from lineage.provenance import RunRecord
@@ -73,6 +75,8 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
         "status": status,
     }
     if error is not None:
+        if status_of(error) is None and status != CANCELLED:  # a fault of ours: show where
+            traceback.print_exception(error)
         text = (
             f"{record.error}\nrun {record.id}: {record.state}. Resume it: assay run {record.case}"
         )
