@@ -30,13 +30,16 @@ def sample_table(folder: Path) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    table = read_manifest(folder).astype(object)
-    table = table.where(table != "", None)
+    columns = read_manifest(folder).to_dict("list")
+    table = pd.DataFrame({name: _or_none(cells) for name, cells in columns.items()}, dtype=object)
     table["position"] = range(len(table))
-    described = pd.DataFrame(_described(folder, table.to_dict("records")), columns=_COLUMNS)
-    for column in _COLUMNS:
-        table[column] = described[column]
-    return table
+    rows: list[Any] = table.to_dict("records")
+    described = pd.DataFrame(_described(folder, rows), columns=_COLUMNS)
+    return pd.concat([table, described], axis=1)
+
+
+def _or_none(cells: list[Any]) -> list[Any]:
+    return [cell or None for cell in cells]
 
 
 _COLUMNS = [

@@ -17,6 +17,9 @@ class LayerGap(Report):
     p_holm: float
     effect: float
     permuted: str  # groups or rows
+    smallest_p_value: float | None = (
+        None  # the least that the groups allow: above alpha, silence means nothing
+    )
 
 
 class FeaturesReport(Report):
@@ -31,6 +34,7 @@ class FeaturesReport(Report):
     device: str
     projected_layer: str
     projected_explained: list[float]
+    num_not_finite: int = 0  # rows whose features hold a NaN or an infinity: not compared
 
 
 FeaturesAnswer = FeaturesReport | NotApplicable

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from stages.stage import At, Estimate, NotApplicable, Report
 
 PROBE = At("artifacts/probe/report.json")
@@ -24,9 +26,12 @@ class ProbeReport(Report):
 
     baseline: Estimate  # the unchanged model on the same held-out rows
     points: list[ProbePoint]
-    pretraining: Literal["helps", "hurts", "undecided"]  # whole_model against scratch, paired by resample
+    pretraining: Literal[
+        "helps", "hurts", "undecided"
+    ]  # whole_model against scratch, paired by resample
     pretraining_effect: Estimate  # whole_model minus scratch at the fewest labels
     device: str
+    learning_rates: dict[str, float] = Field(default={})  # kind -> chosen among the drawn labels
 
 
 ProbeAnswer = ProbeReport | NotApplicable

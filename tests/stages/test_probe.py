@@ -1,0 +1,170 @@
+"""A few labels: what a fit buys, when nobody can say, and which way pre-training pulls."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from stages.finetune import Finetune, Recipe
+from stages.probe import Inputs, Outputs, ProbeParams, run
+from stages.reports.parity import ParityAnswer, ParityReport
+from stages.reports.probe import ProbeReport
+from stages.stage import NotApplicable, to_json
+
+CLASSES = 4
+WIDTH = 40
+NO_PARITY = NotApplicable(not_applicable="one side only")
+DIRECTIONS = np.random.default_rng(9).normal(size=(CLASSES, WIDTH)).astype(np.float32)
+
+
+def parity(*, passed: bool) -> ParityReport:
+    return ParityReport(
+        chain=[],
+        first_differing_step=None if passed else "decode",
+        own=[],
+        passed=passed,
+        atol=0.0,
+        rows=[],
+        worst=[],
+    )
+
+
+def toy(weights: float) -> nn.Module:
+    """A hidden layer that already knows the classes (1), knows nothing (0), or is dead (-1)."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(WIDTH, 32), nn.ReLU(), nn.Linear(32, CLASSES))
+    with torch.no_grad():
+        if weights > 0:
+            for unit in range(32):
+                model[0].weight[unit] = torch.from_numpy(DIRECTIONS[unit % CLASSES])
+        if weights < 0:
+            model[0].bias.fill_(-1000.0)
+    return model
+
+
+@pytest.fixture
+def model(monkeypatch):
+    """Put a module `toy_model` in place of the case's own code."""
+    made = {"model": toy(1)}
+    module = type(sys)("toy_model")
+    module.build = lambda _folder: made["model"]
+    module.rename = lambda outputs: (outputs.argmax(axis=1) + 1) % CLASSES
+    module.threshold = lambda outputs: np.zeros(len(outputs), np.int64)
+    monkeypatch.setitem(sys.modules, "toy_model", module)
+    return made
+
+
+def examine(
+    tmp_path: Path, *, rows=400, written=None, parity: ParityAnswer = NO_PARITY, offset=0, **params
+) -> Outputs:
+    generator = np.random.default_rng(1)
+    truth = np.arange(rows) // 2 % CLASSES
+    real = generator.normal(size=(rows, WIDTH)) * 3 + DIRECTIONS[truth]
+    np.save(tmp_path / "real.npy", real.astype(np.float32))
+    written = (truth + offset) % CLASSES if written is None else written
+    lines = ["dataset,id,row,path,label,group,role", "sim,s0,0,,0,g,validation"]
+    for i, label in enumerate(written):
+        lines.append(f"real,r{i},{i},,{label},g{i % 40},{'fit' if i % 2 else 'diagnose'}")
+    (tmp_path / "roles.csv").write_text("\n".join(lines) + "\n")
+    given = {"labels": [20, 40], "resamples": 3, "steps": 30, "device": "cpu"} | params
+    return run(
+        ProbeParams(model="toy_model:build", classes=CLASSES, **given),
+        Inputs(
+            model=tmp_path,
+            weights=None,
+            real=tmp_path / "real.npy",
+            roles=tmp_path / "roles.csv",
+            parity=parity,
+        ),
+        tmp_path,
+    )
+
+
+def test_pretraining_that_knows_the_classes_helps(tmp_path, model):
+    outputs = examine(tmp_path)
+    report = outputs.report
+    assert isinstance(report, ProbeReport)
+    assert report.pretraining == "helps", report.pretraining_effect
+    assert report.pretraining_effect.low > 0
+    assert len(report.points) == 6
+    assert len(outputs.curve.splitlines()) == 7
+
+
+def test_pretraining_that_killed_the_hidden_layer_hurts(tmp_path, model):
+    model["model"] = toy(-1)
+    report = examine(tmp_path).report
+    assert report.pretraining == "hurts", report.pretraining_effect
+
+
+def test_pretraining_that_is_a_fresh_start_is_undecided(tmp_path, model):
+    model["model"] = toy(0)
+    assert examine(tmp_path).report.pretraining == "undecided"
+
+
+def test_the_same_run_writes_the_same_bytes(tmp_path, model):
+    first = examine(tmp_path)
+    model["model"] = toy(1)
+    second = examine(tmp_path)
+    assert to_json(first.report) == to_json(second.report)
+    assert first.curve == second.curve
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        pytest.param({"parity": parity(passed=False)}, "differs from `decode` on", id="parity"),
+        pytest.param({"written": [0] * 400}, "has label 1, 2, 3", id="classes missing"),
+        pytest.param({"rows": 30}, "15 real rows have role fit", id="too few"),
+        pytest.param({"postprocess": "toy_model:threshold"}, "more than rename", id="threshold"),
+    ],
+)
+def test_where_the_question_does_not_apply_it_says_why(tmp_path, model, params, says):
+    outputs = examine(tmp_path, **params)
+    assert isinstance(outputs.report, NotApplicable)
+    assert says in outputs.report.not_applicable
+    assert outputs.curve == "labels,kind,accuracy,low,high\n"
+
+
+def test_parity_that_holds_is_no_obstacle(tmp_path, model):
+    assert isinstance(examine(tmp_path, parity=parity(passed=True)).report, ProbeReport)
+
+
+def test_no_torch_module_is_not_fitted(tmp_path, model):
+    model["model"] = lambda rows: rows
+    assert "no torch module" in examine(tmp_path).report.not_applicable
+
+
+def test_a_label_map_after_the_model_is_followed(tmp_path, model):
+    report = examine(tmp_path, offset=1, postprocess="toy_model:rename").report
+    plain = examine(tmp_path).report
+    assert report.points[-1].accuracy.value == pytest.approx(
+        plain.points[-1].accuracy.value, abs=0.1
+    )
+
+
+def test_the_last_layer_probe_freezes_batch_norm_and_all_but_the_last_layer():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 5), nn.Dropout(0.5), nn.Linear(5, 3))
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    rows = np.random.default_rng(0).normal(5, 2, (30, 6)).astype(np.float32)
+    finetune = Finetune(model, Recipe(steps=5, batch=10), "cpu")
+    finetune.fit("last_layer", rows, np.arange(30) % 3, learning_rate=0.1, seed=0)
+    changed = {
+        key for key, value in model.state_dict().items() if not torch.equal(value, before[key])
+    }
+    assert changed == {"3.weight", "3.bias"}
+    finetune.fit("whole_model", rows, np.arange(30) % 3, learning_rate=0.1, seed=0)
+    assert not torch.equal(model.state_dict()["0.running_mean"], before["0.running_mean"])
+
+
+def test_a_model_whose_last_layer_is_not_its_end_is_still_fitted():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 2), nn.Softmax(dim=1))
+    rows = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    targets = (rows[:, 0] > 0).astype(np.int64)
+    finetune = Finetune(model, Recipe(steps=100, batch=20), "cpu")
+    finetune.fit("last_layer", rows, targets, learning_rate=0.1, seed=0)
+    assert (finetune.outputs(rows).argmax(axis=1) == targets).mean() > 0.95
