@@ -180,6 +180,7 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
             )
             for cause in causes
         ],
+        actions=sentences.mend_first(causes, scene),
         not_examined=sentences.not_examined(scene),
     )
 

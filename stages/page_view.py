@@ -54,7 +54,6 @@ def lay_out(answer: Answer, charts: Mapping[str, str], worst: bytes | None) -> s
         charts={name: Markup(chart) for name, chart in charts.items()},  # noqa: S704  drawn by us, escaped there
         causes=[bar(found, diagnosis) for found in diagnosis.findings if not found.harmless],
         harmless=[found for found in diagnosis.findings if found.harmless],
-        actions=list(dict.fromkeys(f.action for f in diagnosis.findings if not f.harmless)),
         criteria=[held(criterion) for criterion in answer.gate.criteria],
         breaches=[check for check in answer.contract.checks if not check.passed],
         interval=interval,
@@ -65,12 +64,16 @@ def lay_out(answer: Answer, charts: Mapping[str, str], worst: bytes | None) -> s
 
 
 def code(text: str) -> Markup:
-    """Escape a sentence and set what stands between backticks as code.
+    """Escape a sentence, set what stands between backticks as code, keep figure and unit together.
 
-    >>> code("step `<b>` differs")
-    Markup('step <code>&lt;b&gt;</code> differs')
+    >>> code("step `<b>` costs 3 %")
+    Markup('step <code>&lt;b&gt;</code> costs 3&nbsp;%')
     """
-    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped before
+    marked = re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text)))
+    tied = re.sub(
+        r"(?<=\d) (?=%|points)|(?<=%) (?=CI)|(?<=\bn) (?==)|(?<=\bn =) ", "&nbsp;", marked
+    )
+    return Markup(tied)  # noqa: S704  escaped before
 
 
 def number(figure: float | None) -> str:

@@ -84,13 +84,13 @@ def layers(features: FeaturesReport) -> str:
             for at, layer in enumerate(shown)
             if at in keep or layer.layer == features.begins_at
         ]
-    effects = [layer.effect for layer in shown]
+    effects, none = [layer.effect for layer in shown], features.no_effect
     rows = [*range(len(shown))]
     with inked():
         chart = Chart(len(shown) * 30 + 64)
         axes = chart.axes(left=96, top=24, right=62, bottom=38)
         _rows_down(axes, len(shown))
-        axes.hlines(rows, 0, effects, color=LINE, linewidth=2)
+        axes.hlines(rows, none, effects, color=LINE, linewidth=2)
         axes.plot(effects, rows, color=MUTED, linewidth=1, zorder=2)
         for row, layer in zip(rows, shown, strict=True):
             clear = layer.p_holm <= features.alpha
@@ -108,10 +108,11 @@ def layers(features: FeaturesReport) -> str:
             if layer.layer == features.begins_at:
                 axes.axhspan(row - 0.5, row + 0.5, color=LOSS, alpha=0.12, linewidth=0)
         axes.set_yticks(rows, [_short(layer.layer, 14) for layer in shown])
-        axes.axvline(0, color=LINE, linewidth=1)
-        axes.set_xlim(min(0.0, *effects) * 1.1, max(*effects, 1e-9) * 1.12)
+        axes.axvline(none, color=MUTED, linewidth=1)
+        low, high = min(none, *effects), max(none, *effects)
+        axes.set_xlim(low - 0.06 * (high - low or 1), high + 0.06 * (high - low or 1))
         axes.xaxis.set_major_locator(_few(4))
-        axes.set_xlabel("effect (0: sim and real alike)")
+        axes.set_xlabel(f"effect ({none:g}: sim and real alike)")
         chart.text(WIDTH - 2, 12, "Holm p", ha="right", va="center", color=MUTED, fontsize=SMALL)
         begins = features.begins_at or "no layer"
         return chart.svg("layers", f"Effect by layer; the gap begins at {begins}.")

@@ -136,28 +136,68 @@ def action(cause: Cause, scene: Scene) -> str:
 
 
 def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
-    """Say in two or three sentences what broke, how much of the gap that is, and what to do."""
+    """Say in a few sentences what broke, how much of the gap that is, and what to do now.
+
+    A fault of the deployment leads even where the data cost more: it is what can be mended today.
+    """
     guilty = [cause for cause in causes if not cause.harmless]
-    spared = len(causes) - len(guilty)
-    beside = ""
-    if spared:
-        beside = f" {_count(spared, 'difference')} beside it costs nothing that can be measured."
+    num_spared = len(causes) - len(guilty)
     if not guilty:
-        return _nothing_broke(scene) + beside.replace(" beside it", "")
-    shares, first = scene.shares, guilty[0]
-    if first.explains is None or first.explains.low <= 0:
-        why = f"{title(first, scene)}, but {first.explains.n if first.explains else 'no'} rows do "
-        return f"{why}not show what it costs. {action(first, scene)}{beside}"
-    loss = first.explains
-    whole = f"{points(shares.gap.value)} between validation and the field" if scene.labelled else ""
-    cost = f"It costs {points(loss.value)}" + (f" of the {whole}." if whole else ".")
-    rest = [cause for cause in guilty[1:] if cause.explains and cause.explains.low > 0]
-    also = "".join(
-        f" {_short(cause)}: {points(cause.explains.value)} more."
-        for cause in rest
-        if cause.explains
-    )
-    return f"{title(first, scene)}. {cost}{also} {action(first, scene)}{beside}"
+        beside = f" {_harmless(num_spared)}" if num_spared else ""
+        return _nothing_broke(scene) + beside
+    beside = f" {_harmless(num_spared, ' beside it')}" if num_spared else ""
+    clear = sorted((cause for cause in guilty if _is_clear(cause)), key=_is_data)
+    if not clear:
+        first = guilty[0]
+        rows = scene.shares.candidate.n
+        unclear = f"{title(first, scene)}. {rows} real rows do not show what it costs."
+        return f"{unclear} {action(first, scene)}{beside}"
+    first, *others = clear
+    also = "".join(_also(cause) for cause in others)
+    return f"{title(first, scene)}. {_cost(first, scene)}{also} {action(first, scene)}{beside}"
+
+
+def mend_first(causes: tuple[Cause, ...], scene: Scene) -> list[str]:
+    """List what to do in the order in which to do it: the deployment before the data."""
+    guilty = sorted((cause for cause in causes if not cause.harmless), key=_is_data)
+    return list(dict.fromkeys(action(cause, scene) for cause in guilty))
+
+
+def _is_clear(cause: Cause) -> bool:
+    return cause.explains is not None and cause.explains.low > 0
+
+
+def _value(cause: Cause) -> float:
+    return cause.explains.value if cause.explains else 0.0
+
+
+def _is_data(cause: Cause) -> bool:
+    return cause.component == "data"
+
+
+def _cost(cause: Cause, scene: Scene) -> str:
+    loss, gap = _value(cause), scene.shares.gap.value
+    if not scene.labelled:
+        return f"It costs {points(loss)} of agreement."
+    if points(loss) == points(gap):
+        return f"That is all of the {points(gap)} between validation and the field."
+    return f"It costs {points(loss)}; validation and the field are {points(gap)} apart."
+
+
+def _also(cause: Cause) -> str:
+    cost = points(_value(cause))
+    if _is_data(cause):
+        return f" The reference itself loses {cost} from validation to real rows."
+    names = {"model": "The model", "postprocessing": "The postprocessing"}
+    step = f"Step `{cause.step}`" if cause.step else "The rest of the preprocessing"
+    return f" {names.get(cause.component, step)} costs {cost} more."
+
+
+def _harmless(number: int, where: str = "") -> str:
+    words = {1: "One", 2: "Two", 3: "Three", 4: "Four"}
+    many = number > 1
+    noun, verb = ("differences", "are") if many else ("difference", "is")
+    return f"{words.get(number, number)} {noun}{where} {verb} harmless."
 
 
 def not_examined(scene: Scene) -> list[str]:
@@ -332,6 +372,9 @@ def _probe_evidence(probe: ProbeReport) -> list[str]:
 
 
 def _data_action(scene: Scene) -> str:
+    broken = isinstance(scene.parity, ParityReport) and not scene.parity.passed
+    if broken and isinstance(scene.probe, NotApplicable):
+        return "Mend the deployment and examine again: a probe then tells what real labels buy."
     if not isinstance(scene.probe, ProbeReport) or not scene.probe.points:
         return "Keep the model out of service on these data until the cause is known."
     best = best_point(scene.probe)
@@ -359,17 +402,3 @@ def _nothing_broke(scene: Scene) -> str:
         f"rows, {points(shares.gap.value)} {'below' if shares.gap.value >= 0 else 'above'} "
         f"validation ({interval(shares.gap)})."
     )
-
-
-def _short(cause: Cause) -> str:
-    names = {"model": "the model", "postprocessing": "the postprocessing"}
-    if cause.component == "data":
-        return "The sim-to-real gap of the reference itself"
-    if cause.component == "preprocessing":
-        return f"Step `{cause.step}`" if cause.step else "The rest of the preprocessing"
-    return names[cause.component].capitalize()
-
-
-def _count(number: int, noun: str) -> str:
-    words = {1: "One", 2: "Two", 3: "Three", 4: "Four"}
-    return f"{words.get(number, number)} {noun}{'' if number == 1 else 's'}"

@@ -47,4 +47,5 @@ class DiagnoseReport(Report):
     gap: Estimate | None  # sim (reference) minus real (candidate); None without labelled real rows
     parts: list[Part]
     findings: list[Finding]  # causes first, by what they explain; harmless differences last
+    actions: list[str]  # what to do now, in this order
     not_examined: list[str]

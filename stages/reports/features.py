@@ -29,6 +29,7 @@ class FeaturesReport(Report):
     begins_at: str | None  # the first layer whose Holm-adjusted p is at most alpha
     alpha: float
     effect_means: str
+    no_effect: float = 0.5  # the effect where sim and real are alike
     num_sim: int
     num_real: int
     device: str

@@ -76,7 +76,7 @@ def test_the_verdict_names_step_cost_and_cure(tmp_path):
         "transposed",
         "points",
         "code:turn",
-        "One difference beside it costs nothing",
+        "One difference beside it is harmless",
     ):
         assert word in verdict
 
@@ -85,6 +85,16 @@ def test_scratch_is_advised_where_pretraining_hurts(tmp_path):
     [gap] = diagnosed(tmp_path, **GAP).findings
     assert "Train from scratch on 200 real labels" in gap.action
     assert any("pre-training hurts" in said for said in gap.evidence)
+
+
+def test_what_can_be_mended_today_leads(tmp_path):
+    """The data may cost more, but the deployment is mended first, and is the headline."""
+    gap = {**GAP, "real": 0.5}
+    report = diagnosed(tmp_path, **gap, steps={"turn": (0.5, "transpose")})
+    assert [finding.component for finding in report.findings] == ["data", "preprocessing"]
+    assert report.verdict.startswith("Step `turn`")
+    assert "The reference itself loses" in report.verdict
+    assert "`turn`" in report.actions[0]
 
 
 def test_no_fault_is_said_in_words(tmp_path):

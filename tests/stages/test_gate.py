@@ -99,7 +99,7 @@ def test_metrics_are_flat_and_finite(tmp_path):
     figures = json.loads(gated(tmp_path, features=gap_in_features()).metrics)
     assert all(isinstance(figure, float) for figure in figures.values())
     assert {"gap", "accuracy_sim", "accuracy_real_candidate", "parity_max_abs"} <= set(figures)
-    assert figures["effect_last_layer"] == pytest.approx(0.58)
+    assert figures["effect_last_layer"] == pytest.approx(0.96)
 
 
 def test_what_is_unknown_is_left_out_of_the_metrics(tmp_path):

@@ -46,7 +46,7 @@ def test_the_page_says_what_broke_and_what_to_do(tmp_path):
         "Gate closed",
         "<code>turn</code>: rows and columns exchanged",
         "Give the candidate the reference&#39;s step",
-        "Differences that cost nothing",
+        "Harmless differences",
         "real_17, real_230, real_411",
         "What was not examined",
     ):
