@@ -35,7 +35,7 @@ class ProbeParams(Params):
     resamples: int = Field(default=5, ge=2)
     steps: int = Field(default=80, ge=1)
     batch: int = Field(default=25, ge=2)
-    learning_rates: list[float] = Field(default=[0.003, 0.01], min_length=1)  # one a kind is chosen
+    learning_rates: list[float] = Field(default=[0.005, 0.01], min_length=1)  # one a kind is chosen
     seed: int = 0
     device: Literal["cpu", "auto"] = "auto"
 
