@@ -226,13 +226,13 @@ def own_difference(cause: Cause, scene: Scene) -> OwnDifference | None:
 
 
 def best_point(probe: ProbeReport) -> ProbePoint:
-    """Choose what to do with labels: from scratch where pre-training hurts, else the best point."""
+    """Choose what to do with labels: from scratch where pre-training hurts, else the surest gain."""
     most = max(point.labels for point in probe.points)
     at_most = [point for point in probe.points if point.labels == most]
     scratch = [point for point in at_most if point.kind == "scratch"]
     if probe.pretraining == "hurts" and scratch:
         return scratch[0]
-    return max(at_most, key=lambda point: point.accuracy.value)
+    return max(at_most, key=lambda point: point.accuracy.low)
 
 
 def _swapped(cause: Cause, scene: Scene) -> SwappedStep | None:
@@ -378,15 +378,15 @@ def _data_action(scene: Scene) -> str:
     if not isinstance(scene.probe, ProbeReport) or not scene.probe.points:
         return "Keep the model out of service on these data until the cause is known."
     best = best_point(scene.probe)
-    if scene.probe.pretraining == "hurts":
-        return (
-            f"Train from scratch on {best.labels} real labels: here that does better than "
-            f"fine-tuning the simulation-trained model."
-        )
     if best.accuracy.low <= scene.probe.baseline.high:
         return "Collect more real labels: those at hand did not help."
-    how = {"last_layer": "Fine-tune the last layer", "whole_model": "Fine-tune all layers"}
-    return f"{how.get(best.kind, 'Train from scratch')} on {best.labels} real labels."
+    gain = f"{percent(best.accuracy.value)} instead of {percent(scene.probe.baseline.value)}"
+    if best.kind == "scratch":
+        better = scene.probe.pretraining == "hurts"
+        why = ", which does better here than fine-tuning" if better else ""
+        return f"Train from scratch on {best.labels} real labels{why}: {gain}."
+    how = {"last_layer": "the last layer", "whole_model": "all layers"}[best.kind]
+    return f"Fine-tune {how} on {best.labels} real labels: {gain}."
 
 
 def _nothing_broke(scene: Scene) -> str:
