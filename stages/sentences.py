@@ -226,7 +226,7 @@ def own_difference(cause: Cause, scene: Scene) -> OwnDifference | None:
 
 
 def best_point(probe: ProbeReport) -> ProbePoint:
-    """Choose what to do with labels: from scratch where pre-training hurts, else the surest gain."""
+    """Choose what to do with labels: from scratch if pre-training hurts, else the surest gain."""
     most = max(point.labels for point in probe.points)
     at_most = [point for point in probe.points if point.labels == most]
     scratch = [point for point in at_most if point.kind == "scratch"]
