@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from flows.faults import Faults, plain, read_yaml, validate
-from stages.stage import Step
+from stages.stage import InputFault, Step
 
 FAMILIES = ("base", "contracts", "torch")
 SIDES = ("reference", "candidate")
@@ -205,6 +205,8 @@ def _missing_places(loaded: LoadedCase, file: str) -> list[str]:
     contract = f"data_contracts/{case.data.contract}.yaml"
     if not (workspace / contract).is_file():
         faults.append(f"{file}: data.contract: there is no {contract}.")
+    else:
+        faults += _contract_faults(workspace / contract)
     named = {f"data.{key}": getattr(case.data, key) for key in ("train", "sim", "real")}
     named |= {f"{side}.weights": getattr(case, side).weights for side in SIDES}
     for key, path in named.items():
@@ -215,6 +217,16 @@ def _missing_places(loaded: LoadedCase, file: str) -> list[str]:
         if image not in FAMILIES:
             faults.append(f"{file}: {side}.image: one of {', '.join(FAMILIES)}; got {image}.")
     return faults + _missing_calls(loaded, file)
+
+
+def _contract_faults(path: Path) -> list[str]:
+    from stages.contract_terms import read_contract
+
+    try:
+        read_contract(path)
+    except InputFault as error:
+        return str(error).splitlines()
+    return []
 
 
 def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:

@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -36,11 +37,11 @@ def answer(json_: bool, module: str, function: str, *args: Any) -> None:
         data, text, status = command(*args)
     except KeyboardInterrupt:
         _fail(json_, "cancelled", CANCELLED)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  the process ends here
         known = status_of(error)
-        if known is None:
-            raise
-        _fail(json_, str(error), known)
+        if known is None:  # a fault of ours: show where; never exit 1, which means a closed gate
+            traceback.print_exc()
+        _fail(json_, str(error), known or BROKE)
     else:
         click.echo(json.dumps(data, indent=2, allow_nan=False) if json_ else text)
         sys.exit(status)

@@ -87,7 +87,7 @@ def plan(loaded: LoadedCase) -> tuple[Row, ...]:
 
 def _row(stage: AnyStage, side: str | None, loaded: LoadedCase, params: Mapping[str, Any]) -> Row:
     name = f"{stage.name}-{side}" if len(stage.sides) > 1 else stage.name
-    case = loaded.case.model_dump(mode="json", by_alias=True)
+    case = {"name": loaded.name, **loaded.case.model_dump(mode="json", by_alias=True)}
     values = _values(stage, side, loaded, params, case)
     roots = _roots(loaded, values)
     inputs = {field.name: _place(field, side, loaded, case) for field in stage.inputs}

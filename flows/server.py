@@ -127,7 +127,7 @@ def environment(api_url: str, workspace: Path | None = None) -> dict[str, str]:
         "PREFECT_API_URL": api_url,
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
         # The console belongs to assay; the run's lines still reach the server's UI.
-        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         # An event that a dead server did not take would be printed whole, kilobytes a line.
         "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",
         # DVC alone decides what is current.

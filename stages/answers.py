@@ -46,11 +46,13 @@ class Side:
 
     def labels(self, name: str, rows: Rows) -> "NDArray[np.int64] | None":
         """Return the label given to each row; None where the model could not take the tensors."""
-        return self._of(f"{name}.labels.npy", rows)
+        labels: NDArray[np.int64] | None = self._of(f"{name}.labels.npy", rows)
+        return labels
 
     def raw(self, name: str, rows: Rows) -> "NDArray[np.float32] | None":
         """Return the raw outputs (rows, ...); None where the model could not take the tensors."""
-        return self._of(f"{name}.npy", rows)
+        outputs: NDArray[np.float32] | None = self._of(f"{name}.npy", rows)
+        return outputs
 
     def must(self, name: str, rows: Rows) -> "NDArray[np.int64]":
         """Return the label given to each row, of tensors that this side made itself."""

@@ -1,7 +1,7 @@
 """The process of a stage: reads job.json, runs the stage, writes its outputs.
 
-Exit status: 0 the report is written, whatever it says; 2 the stage could not start (params or inputs);
-1 the case's own code or the stage failed. What went wrong stands in `error.json` in the stage's folder.
+Exit status: 0 the report is written, whatever it says; 2 the stage could not start (params or
+inputs); 1 the case's own code or the stage failed. `error.json` in the stage's folder says what.
 """
 
 import importlib
@@ -9,7 +9,7 @@ import json
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -54,8 +54,7 @@ def _input(field: Field, job: dict[str, Any]) -> Any:
 
 
 def _write(field: Field, value: Any, into: Path) -> None:
-    assert isinstance(field.place, At)
-    path = field.place.under(into)
+    path = cast("At", field.place).under(into)
     if is_report(field.type):
         path.write_text(to_json(value), encoding="utf-8")
     elif isinstance(value, bytes):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from stages.figures import interval, percent, points, tenths
 from stages.reports.diagnose import DiagnoseReport, Finding
 from stages.reports.features import FeaturesReport
 from stages.reports.gate import Criterion
 from stages.reports.page import Answer
 from stages.reports.probe import ProbeReport
-from stages.sentences import interval, percent, points, tenths
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stages.figures import tenths
 from stages.plots_ink import (
     INK,
     LINE,
@@ -23,7 +24,6 @@ from stages.plots_ink import (
 from stages.reports.diagnose import DiagnoseReport
 from stages.reports.features import FeaturesReport
 from stages.reports.probe import ProbeReport
-from stages.sentences import tenths
 from stages.stage import Estimate
 
 if TYPE_CHECKING:

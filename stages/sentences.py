@@ -1,9 +1,9 @@
 """What the causes are called, what speaks for them, what to do: sentences with figures."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from assay.ranking import Cause, Shares
+from stages.figures import Bounded, interval, percent, points
 from stages.reports.features import FeaturesAnswer, FeaturesReport
 from stages.reports.parity import OwnDifference, ParityAnswer, ParityReport
 from stages.reports.predict import PredictReport
@@ -20,26 +20,6 @@ LATER = (
 )
 
 
-class Bounded(Protocol):
-    """A figure with its interval."""
-
-    @property
-    def value(self) -> float:
-        """The figure."""
-
-    @property
-    def low(self) -> float:
-        """Its lower bound."""
-
-    @property
-    def high(self) -> float:
-        """Its upper bound."""
-
-    @property
-    def n(self) -> int:
-        """The rows that it rests on."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """All that a sentence may speak of."""
@@ -53,42 +33,6 @@ class Scene:
     agreement: Bounded  # both models on the same tensors: share of rows with the same label
     measured_as: str
     labelled: bool
-
-
-def tenths(share: float, *, sign: bool = False) -> str:
-    """Write a share or a difference of shares in per cent, with a true minus and no minus zero.
-
-    >>> tenths(0.4519), tenths(-0.0001), tenths(0.05, sign=True)
-    ('45.2', '0.0', '+5.0')
-    """
-    rounded = round(100 * share, 1)
-    if rounded == 0:
-        return "0.0"
-    return f"{rounded:{'+' if sign else ''}.1f}".replace("-", "\N{MINUS SIGN}")
-
-
-def percent(share: float) -> str:
-    """Write a share.
-
-    >>> percent(0.4519)
-    '45.2 %'
-    """
-    return f"{tenths(share)} %"
-
-
-def points(loss: float) -> str:
-    """Write a difference of shares without its sign.
-
-    >>> points(-0.349)
-    '34.9 points'
-    """
-    return f"{tenths(abs(loss))} points"
-
-
-def interval(found: Bounded, *, rows: bool = True) -> str:
-    """Write the bounds, and the rows unless told."""
-    n = f", n = {found.n}" if rows else ""
-    return f"95 % CI {tenths(found.low)} to {tenths(found.high)}{n}"
 
 
 def title(cause: Cause, scene: Scene) -> str:

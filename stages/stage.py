@@ -1,4 +1,4 @@
-"""How a stage is declared: once, in its own file; graph, params, container and task derive from it."""
+"""How a stage is declared: once; graph, params, container and task derive from it."""
 
 import sys
 import types
@@ -34,7 +34,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class CasePath:
-    """An input whose path the case names at this key, relative to the case's folder; may be absent."""
+    """An input whose path the case names at this key, relative to its folder; may be absent."""
 
     key: str
 
@@ -105,7 +105,9 @@ def _declared(record: type) -> Iterator[Field]:
     for field in fields(record):
         hint = hints[field.name]
         if typing.get_origin(hint) is not Annotated:
-            raise TypeError(f"{record.__module__}.{record.__name__}.{field.name} names no place: At")
+            raise TypeError(
+                f"{record.__module__}.{record.__name__}.{field.name} names no place: At"
+            )
         kind, place = typing.get_args(hint)[:2]
         yield Field(field.name, kind, place)
 
@@ -137,7 +139,9 @@ class Stage:
     run: Callable[..., Any]
     image: str  # a family, or a key of the case in braces: "{train.image}"
     needs: Needs = Needs()
-    files: tuple[str, ...] = ()  # templates and the like, relative to the workspace: mounted and hashed
+    files: tuple[
+        str, ...
+    ] = ()  # templates and the like, relative to the workspace: mounted and hashed
 
     @property
     def module(self) -> str:
@@ -254,7 +258,7 @@ def read_report(kind: Any, path: Path) -> Any:
 
 
 def to_json(report: BaseModel) -> str:
-    """Write a report: sorted by declaration, two spaces, a newline at the end, finite numbers only."""
+    """Write a report in the order of its declaration; finite numbers only."""
     import json
 
     # allow_nan=False: JSON has no NaN, and a null in its place would lie to the reader.

@@ -32,7 +32,9 @@ candidate:
 def workspace(tmp_path: Path) -> Path:
     (tmp_path / "cases/toy/code").mkdir(parents=True)
     (tmp_path / "data_contracts").mkdir()
-    (tmp_path / "data_contracts/toy.yaml").write_text("schema: 1\n")
+    (tmp_path / "data_contracts/toy.yaml").write_text(
+        "schema: 1\nsim: &all {samples: {dtype: uint8}}\nreal: *all\n"
+    )
     for module in ("toy_data", "toy_model", "toy_steps"):
         (tmp_path / f"cases/toy/code/{module}.py").write_text("")
     (tmp_path / "cases/toy/case.yaml").write_text(GOOD)
