@@ -2,17 +2,16 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from containers import images
 from containers.docker_runner import DockerRunner
-from containers.engine import Client, connect
-from containers.job import Exit, Job, Mount, Runner, RunnerError
+from containers.engine import Client
+from containers.job import Exit, Job, Mount, Runner
 
 GIB = 2**30
 
@@ -65,23 +64,6 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def engine() -> Iterator[Client]:
-    """A client of a real engine with the base image; its absence skips, or fails where required."""
-    client = None
-    try:
-        client = connect()
-        images.verify(client, ["base"])
-    except RunnerError as error:
-        if client is not None:
-            client.close()
-        if os.environ.get("ASSAY_REQUIRE_DOCKER") == "1":
-            pytest.fail(f"ASSAY_REQUIRE_DOCKER=1, but: {error}")
-        pytest.skip(str(error))
-    yield client
-    client.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import Clone
+from clone import Clone, make_clone
 
 pytestmark = pytest.mark.slow
 
@@ -76,8 +76,6 @@ def test_two_runs_at_once_give_the_same_report_as_one_alone(clone: Clone, tmp_pa
     ]
     answers = [json.loads(process.communicate()[0]) for process in both]
     assert [process.returncode for process in both] == [1, 1]
-    from conftest import make_clone
-
     (tmp_path / "alone").mkdir()
     alone = make_clone(tmp_path / "alone", api)
     expected = alone.report(alone.run()["run"])
@@ -120,8 +118,7 @@ def test_a_step_that_raises_is_named_with_its_sample_and_the_same_command_resume
     [
         pytest.param(["run", "tyo"], 2, "Did you mean `toy`?", id="unknown case"),
         pytest.param(["check", "toy"], 0, "nothing is wrong", id="check"),
-        pytest.param(["report"], 2, "", id="no run yet"),
-        pytest.param(["report", "nope"], 2, "nope", id="unknown run"),
+        pytest.param(["report"], 2, "There is no run yet", id="no run yet"),
         pytest.param(["stage", "toy", "nope"], 2, "Which stage? One of: data", id="unknown stage"),
         pytest.param(["list"], 0, "Bars, lying or standing", id="list"),
         pytest.param(["plan", "--check"], 0, "current", id="plan is current"),

@@ -1,0 +1,27 @@
+"""What several rooms' tests need of the host."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from containers import images
+from containers.engine import Client, connect
+from containers.job import RunnerError
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Client]:
+    """A client of a real engine with the base image; its absence skips, or fails where required."""
+    client = None
+    try:
+        client = connect()
+        images.verify(client, ["base"])
+    except RunnerError as error:
+        if client is not None:
+            client.close()
+        if os.environ.get("ASSAY_REQUIRE_DOCKER") == "1":
+            pytest.fail(f"ASSAY_REQUIRE_DOCKER=1, but: {error}")
+        pytest.skip(str(error))
+    yield client
+    client.close()
