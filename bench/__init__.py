@@ -1,0 +1,1 @@
+"""How fast, how large: each module here is a benchmark, measured against its targets."""
