@@ -9,15 +9,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from containers.keys import FAMILIES
 from flows.faults import Faults, plain, read_yaml, validate
 from stages.stage import InputFault, Step
 
-FAMILIES = ("base", "contracts", "torch")
 SIDES = ("reference", "candidate")
 
 
+def is_call(text: str) -> bool:
+    """Tell whether a text names a function of the case: module:function."""
+    return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text) is not None
+
+
 def _is_call(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text):
+    if not is_call(text):
         raise ValueError("expected module:function in the case's own code")
     return text
 
@@ -110,9 +115,10 @@ class Case(_Part):
 
     @model_validator(mode="after")
     def _has_weights(self) -> "Case":
-        for side in SIDES:
-            if self.train is None and getattr(self, side).weights is None:
-                raise ValueError(f"{side}.weights: give the weights' path, or say how to `train`")
+        if self.train is None and self.reference.weights is None:
+            raise ValueError("reference.weights: give the weights' path, or say how to `train`")
+        if self.train is not None and self.reference.weights is not None:
+            raise ValueError("state train or reference.weights, not both")
         return self
 
 
@@ -212,10 +218,14 @@ def _missing_places(loaded: LoadedCase, file: str) -> list[str]:
     for key, path in named.items():
         if path and not (workspace / relative(loaded.folder, path)).exists():
             faults.append(f"{file}: {key}: there is no {path}. Bring it with `dvc pull {path}`.")
-    for side in SIDES:
-        image = getattr(case, side).image
+    images = {f"{side}.image": getattr(case, side).image for side in SIDES}
+    images |= {
+        "data.image": case.data.image,
+        "train.image": case.train.image if case.train else "base",
+    }
+    for key, image in images.items():
         if image not in FAMILIES:
-            faults.append(f"{file}: {side}.image: one of {', '.join(FAMILIES)}; got {image}.")
+            faults.append(f"{file}: {key}: one of {', '.join(FAMILIES)}; got {image}.")
     return faults + _missing_calls(loaded, file)
 
 

@@ -43,32 +43,23 @@ def answer(json_: bool, module: str, function: str, *args: Any) -> None:
             traceback.print_exc()
         _fail(json_, str(error), known or BROKE)
     else:
-        click.echo(json.dumps(data, indent=2, allow_nan=False) if json_ else text)
+        # What went well is the answer, on stdout; what broke belongs beside the progress.
+        said = json.dumps(data, indent=2, allow_nan=False) if json_ else text
+        click.echo(said, err=not json_ and status >= USAGE)
         sys.exit(status)
 
 
 def _fail(json_: bool, message: str, status: int) -> NoReturn:
     say(message)
     if json_:
-        click.echo(json.dumps({"error": message, "status": status}))
+        click.echo(json.dumps({"error": message, "status": status}, indent=2))
     sys.exit(status)
 
 
-# By name, since importing them would cost `--help` a second.
-_STATUS = {
-    USAGE: {"Faults", "RunnerError", "SnapshotRefused", "ServerError", "RunUnknown"},
-    BROKE: {
-        "StageFailed", "InputMissing", "InputsChanged", "EnvironmentStale", "GraphStale",
-        "ArtifactMissing", "OSError",
-    },
-    CANCELLED: {"Cancelled"},
-}  # fmt: skip
-
-
 def status_of(error: BaseException) -> int | None:
-    """Return the status of an error that was written for a person; others keep their traceback."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return next((status for status, kinds in _STATUS.items() if names & kinds), None)
+    """Return the status that an error written for a person states; None for a fault of ours."""
+    stated: int | None = getattr(error, "exit_status", None)
+    return BROKE if stated is None and isinstance(error, OSError) else stated
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -95,7 +86,7 @@ def run(case: str, isolation: str, quiet: bool, json_: bool) -> None:
 @click.argument("case", shell_complete=lambda *_: _case_names())
 @as_json
 def check(case: str, json_: bool) -> None:
-    """Check CASE without running it: every fault at once."""
+    """Check CASE without running it: every fault at once, and what a run would do."""
     answer(json_, "show", "check", case)
 
 
@@ -107,11 +98,12 @@ def list_(json_: bool) -> None:
 
 
 @main.command()
+@click.argument("case", required=False, shell_complete=lambda *_: _case_names())
 @click.option("--last", default=10, show_default=True, help="How many runs.")
 @as_json
-def status(last: int, json_: bool) -> None:
-    """Show the latest runs and the server."""
-    answer(json_, "show", "status", last)
+def status(case: str | None, last: int, json_: bool) -> None:
+    """Show the server and the latest runs, of CASE or of all."""
+    answer(json_, "show", "status", case, last)
 
 
 @main.command()
@@ -142,9 +134,10 @@ def plan(check_: bool, isolation: str | None, json_: bool) -> None:
 @main.command()
 @click.argument("case")
 @click.argument("name")
-def stage(case: str, name: str) -> None:
+@as_json
+def stage(case: str, name: str, json_: bool) -> None:
     """Run one stage of CASE here, as `dvc repro` does; DVC decides whether."""
-    answer(False, "graph", "stage", case, name, say)
+    answer(json_, "graph", "stage", case, name, say)
 
 
 @main.command()

@@ -72,10 +72,12 @@ def _git() -> Check:
 def _identity(workspace: Path) -> Check:
     # As git itself would sign the tag of a run: environment variables count too.
     said = _ask("git", "-C", str(workspace), "var", "GIT_COMMITTER_IDENT")
-    who = said.rpartition(">")[0] + ">" if said else "none"
+    who = said.rpartition(">")[0] + ">" if said else "none; runs are signed assay@localhost"
     mend = "" if said else "git config --global user.name NAME; git config --global user.email MAIL"
     needed = "a name and a mail address, to sign runs"
-    return Check(name="git identity", ok=bool(said), found=who, needed=needed, mend=mend)
+    return Check(
+        name="git identity", ok=True if said else None, found=who, needed=needed, mend=mend
+    )
 
 
 def _package(name: str) -> Check:

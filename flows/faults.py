@@ -13,6 +13,8 @@ Model = TypeVar("Model", bound=BaseModel)
 class Faults(Exception):  # noqa: N818  it is the list of them, not one error
     """What is wrong with what a person wrote; the message has one line a fault."""
 
+    exit_status = 2
+
     def __init__(self, *faults: str) -> None:
         self.faults = faults
         super().__init__("\n".join(faults))

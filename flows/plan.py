@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from flows.case import SIDES, LoadedCase, relative, root_of
+from flows.case import SIDES, LoadedCase, is_call, relative, root_of
 from flows.closure import closure, work_module
 from flows.faults import Faults, line_of, plain, read_yaml
 from lineage.dvc_yaml import param_key
@@ -154,8 +154,7 @@ def _calls(value: Any) -> list[str]:
         return [call for part in value.values() for call in _calls(part)]
     if isinstance(value, list | tuple):
         return [call for part in value for call in _calls(part)]
-    is_call = isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value)
-    return [value] if is_call else []
+    return [value] if isinstance(value, str) and is_call(value) else []
 
 
 def _place(

@@ -36,6 +36,8 @@ NO_TELEMETRY = {
 class ServerError(Exception):
     """No server answers; the message says which was asked and what to do next."""
 
+    exit_status = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:

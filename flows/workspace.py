@@ -1,7 +1,5 @@
 """The workspace: the clone that holds stages, cases and the lineage."""
 
-import os
-import tempfile
 from pathlib import Path
 
 from flows.faults import Faults
@@ -30,16 +28,3 @@ def _refuse_foreign(folder: Path) -> None:
         )
     if not (folder / ".dvc").is_dir():
         raise Faults(f"{folder} has no .dvc folder. Make it: dvc init, and commit it.")
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file in one step, so that a reader never sees half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -3,7 +3,6 @@
 import json
 import threading
 from pathlib import Path
-from typing import Any
 
 from containers.choose import choose
 from containers.docker_runner import DockerRunner
@@ -11,17 +10,16 @@ from containers.job import Reason, Runner
 from containers.process_runner import ProcessRunner
 from flows import graph, workspace
 from flows.case import case_names, load_case
+from flows.cli import Answer
 from flows.faults import Faults, plain, read_yaml
 from flows.investigation import Say
 from flows.plan import ENVIRONMENTS, named
 from flows.plan import plan as plan_case
-from flows.workspace import write_atomically
+from lineage import atomic
 from lineage.dvc_yaml import param_key
 from lineage.execute import execute
 from lineage.row import Row
 from stages.reports.page import ANSWER
-
-Answer = tuple[Any, str, int]
 
 
 def plan(check: bool, isolation: str | None, say: Say) -> Answer:
@@ -87,9 +85,7 @@ def overview(path: str | None) -> Answer:
             said = json.loads(file.read_text(encoding="utf-8"))
             cases[name] = {"gate": said["gate"]["verdict"], "verdict": said["diagnose"]["verdict"]}
     if path:
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, json.dumps(cases, indent=2) + "\n")
+        atomic.write(Path(path), json.dumps(cases, indent=2) + "\n")
     text = "\n".join(
         f"{name:<24} {said['gate']:<10} {said['verdict']}" for name, said in cases.items()
     )

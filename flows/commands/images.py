@@ -1,15 +1,13 @@
 """`assay images`: the images that stages run in."""
 
 from dataclasses import asdict
-from typing import Any
 
 from containers import images
 from containers.engine import connect
 from containers.keys import FAMILIES
+from flows.cli import Answer
 from flows.faults import Faults
 from flows.investigation import Say
-
-Answer = tuple[Any, str, int]
 
 
 def build(families: tuple[str, ...], force: bool, say: Say) -> Answer:

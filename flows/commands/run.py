@@ -8,13 +8,13 @@ from types import FrameType
 from typing import Any
 
 from flows import server, workspace
-from flows.cli import CANCELLED, status_of
+from flows.cli import CANCELLED, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
 from lineage import runs
 from lineage.provenance import RunRecord
 from stages.reports.page import PAGE
 
-Answer = tuple[Any, str, int]
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(case: str, isolation: str, say: Say) -> Answer:
@@ -37,18 +37,19 @@ def run(case: str, isolation: str, say: Say) -> Answer:
 
 
 def _follow(investigation: Investigation) -> BaseException | None:
-    """Run the flow; Ctrl-C once asks the stages to stop, twice stops at once."""
+    """Run the flow; Ctrl-C (or SIGTERM) once asks the stages to stop, twice stops at once."""
     from flows import current
     from flows.investigate import investigate
 
     run_id = current.register(investigation)
-    before = signal.signal(signal.SIGINT, _stopping(investigation))
+    before = {number: signal.signal(number, _stopping(investigation)) for number in STOPS}
     try:
         investigate(case=investigation.loaded.name, run_id=run_id)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  told to the record, then to the person
         return error
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         current.forget(run_id)
     return None
 
@@ -72,6 +73,7 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
         "sentence": record.sentence,
         "isolation": record.isolation,
         "stages": {stage.name: stage.how for stage in record.stages},
+        "error": record.error,
         "status": status,
     }
     if error is not None:

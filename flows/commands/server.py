@@ -2,12 +2,10 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from flows import server, workspace
+from flows.cli import BROKE, Answer
 from flows.investigation import Say
-
-Answer = tuple[Any, str, int]
 
 
 def start(say: Say) -> Answer:
@@ -28,4 +26,4 @@ def status() -> Answer:
     if found is None:
         return None, "down; the next run starts it, or: assay server start", 0
     word = "up" if found.answers else "does not answer"
-    return asdict(found), f"{word}: {found.ui_url}", 0 if found.answers else 1
+    return asdict(found), f"{word}: {found.ui_url}", 0 if found.answers else BROKE

@@ -1,26 +1,57 @@
 """The commands that look and change nothing."""
 
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
+from containers.process_runner import ProcessRunner
+from flows import graph, workspace
 from flows import server as own_server
-from flows import workspace
 from flows.case import case_names, load_case
-from flows.plan import plan
+from flows.cli import Answer
+from flows.faults import Faults
+from flows.plan import ENVIRONMENTS, plan, read_params
 from lineage import runs
+from lineage.engine import Engine
+from lineage.row import Row
 from stages.reports.page import PAGE
-
-Answer = tuple[Any, str, int]
 
 
 def check(case: str) -> Answer:
-    """Check a case's files."""
+    """Check a case's files, and look up what a run would find done.
+
+    Raises:
+        Faults: those of case.yaml, its contract and params.yaml, all at once.
+    """
     root = workspace.find(Path.cwd())
-    rows = plan(load_case(root, case))
-    data = {"case": case, "stages": [row.name for row in rows]}
-    return data, f"{case}: nothing is wrong with its files; {len(rows)} stages.", 0
+    faults: list[str] = []
+    for look in (lambda: load_case(root, case), lambda: read_params(root)):
+        try:
+            look()
+        except Faults as error:
+            faults += error.faults
+    if faults:
+        raise Faults(*faults)
+    loaded = load_case(root, case)
+    rows = plan(loaded)
+    text = f"{case}: nothing is wrong with its files; {len(rows)} stages."
+    if graph.stale(root, graph.case_graph(loaded, rows)) or not (root / ENVIRONMENTS).exists():
+        return {"case": case, "stages": {row.name: None for row in rows}}, text, 0
+    states = _states(root, rows)
+    todo = [name for name, state in states.items() if state == "stale"]
+    text += f" A run here would execute {', '.join(todo) if todo else 'none of them'}."
+    return {"case": case, "stages": states}, text, 0
+
+
+def _states(root: Path, rows: Sequence[Row]) -> dict[str, str]:
+    # The state is looked up by environments.yaml; no stage is started.
+    logs = root / ".assay/logs"
+    engine = Engine(root, runner=ProcessRunner(), run_id="check", logs=logs)
+    try:
+        return dict(engine.status(rows))
+    finally:
+        engine.close()
 
 
 def list_cases() -> Answer:
@@ -30,17 +61,29 @@ def list_cases() -> Answer:
     return titles, "\n".join(f"{name:<24} {title}" for name, title in titles.items()), 0
 
 
-def status(last: int) -> Answer:
-    """Show the latest runs."""
+def status(case: str | None, last: int) -> Answer:
+    """Show the server and the latest runs."""
     root = workspace.find(Path.cwd())
-    records = runs.list_runs(root)[:last]
+    records = [record for record in runs.list_runs(root) if case in (None, record.case)][:last]
     found = own_server.status(root)
     data = {
         "server": asdict(found) if found else None,
         "runs": [record.model_dump(mode="json", exclude={"stages"}) for record in records],
     }
-    lines = [f"{r.id:<44} {r.state:<10} {r.verdict or '-':<10} {r.sentence}" for r in records]
-    return data, "\n".join(lines) or "No run yet: assay run CASE", 0
+    up = found and found.answers
+    where = found.ui_url if found and up else "down; the next run starts it"
+    lines = [f"Prefect's server: {where}"]
+    lines += [
+        f"{r.id:<44} {r.state:<10} {r.isolation:<8} {r.verdict or '-':<10} {_first(r.sentence)}"
+        for r in records
+    ]
+    if not records:
+        lines.append("No run yet: assay run CASE")
+    return data, "\n".join(lines), 0
+
+
+def _first(sentence: str) -> str:
+    return sentence.partition(". ")[0].partition("\n")[0]
 
 
 def report(run_id: str, open_: bool) -> Answer:
