@@ -6,11 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from containers.job import Runner
+from containers.keys import FAMILIES
 from flows.case import LoadedCase, case_names, load_case
 from flows.plan import ENVIRONMENTS, plan
 from lineage import atomic
 from lineage.dvc_yaml import HEADER, compose, param_key
 from lineage.row import Row
+from stages.reports.features import LAYERS
+from stages.reports.gate import METRICS
+from stages.reports.page import ANSWER
+from stages.reports.probe import CURVE
+
+OVERVIEW = "artifacts/overview.json"
 
 
 def case_graph(loaded: LoadedCase, rows: Sequence[Row]) -> Mapping[str, str]:
@@ -20,12 +27,12 @@ def case_graph(loaded: LoadedCase, rows: Sequence[Row]) -> Mapping[str, str]:
 
 def root_graph(names: Sequence[str]) -> str:
     """Return the root's dvc.yaml: what the cases share, and one stage that pulls them all in."""
-    artifacts = [f"cases/{name}/artifacts" for name in names]
+    cases = [f"cases/{name}" for name in names]
     curves: list[Any] = [
         {
             "layers": {
                 "x": "layer",
-                "y": {f"{folder}/features/layers.csv": "effect" for folder in artifacts},
+                "y": {f"{case}/{LAYERS.path}": "effect" for case in cases},
                 "y_label": "effect, sim against real",
             }
         },
@@ -33,19 +40,19 @@ def root_graph(names: Sequence[str]) -> str:
             "few-shot": {
                 "template": "scatter",
                 "x": "labels",
-                "y": {f"{folder}/probe/curve.csv": "accuracy" for folder in artifacts},
+                "y": {f"{case}/{CURVE.path}": "accuracy" for case in cases},
                 "y_label": "accuracy on held-out real rows",
             }
         },
     ]
     overview = {
-        "cmd": "assay overview --write artifacts/overview.json",
-        "deps": [f"{folder}/report/report.json" for folder in artifacts],
-        "outs": ["artifacts/overview.json"],
+        "cmd": f"assay overview --write {OVERVIEW}",
+        "deps": [f"{case}/{ANSWER.path}" for case in cases],
+        "outs": [OVERVIEW],
     }
     content = {
         "stages": {"overview": overview},
-        "metrics": [f"{folder}/gate/metrics.json" for folder in artifacts],
+        "metrics": [f"{case}/{METRICS.path}" for case in cases],
         "plots": curves,
     }
     return HEADER + _yaml(content)
@@ -97,7 +104,7 @@ def write(workspace: Path, files: Mapping[str, str]) -> tuple[str, ...]:
 
 def environments(rows: Sequence[Row], runner: Runner) -> str:
     """Return environments.yaml: the environment key of each image, a param of each stage."""
-    images = sorted({row.image for row in rows})
+    images = sorted({*FAMILIES, *(row.image for row in rows)})
     keys = {param_key(image): runner.environment_key(image) for image in images}
     lines = [f"{image}: {json.dumps(key)}\n" for image, key in keys.items()]
     return "# Generated: where this host runs stages. Change: assay plan --isolation\n" + "".join(

@@ -58,8 +58,7 @@ class Investigation:
             self.say(f"{name:<22} {error.exit.reason}")
             raise
         self.provenance[name] = outcome.provenance
-        wall = f" {outcome.provenance.wall_s:.1f} s" if outcome.how == "ran" else ""
-        self.say(f"{name:<22} {outcome.how}{wall}")
+        self.say(f"{name:<22} {outcome.how}{_cost(row, outcome.provenance)}")
         return outcome.how
 
     def report(self, place: str) -> Any:
@@ -93,6 +92,14 @@ class Investigation:
         close = runs.abandon if error else runs.finish
         close(self.run, record)
         return record
+
+
+def _cost(row: Row, made: Provenance) -> str:
+    if made.how != "ran":
+        return ""
+    # A GPU is a wish: say what the stage that wished for one really had.
+    device = f" on {'GPU' if made.gpu else 'CPU'}" if row.gpu else ""
+    return f" {made.wall_s:.1f} s{device}"
 
 
 def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation:
