@@ -7,21 +7,23 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
-def write(path: Path, text: str) -> None:
-    """Replace a file in one step."""
+def write(path: Path, text: str, *, flushed: bool = True) -> None:
+    """Replace a file in one step; not flushed, a power cut (no other death) may leave it empty."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+            if flushed:
+                file.flush()
+                os.fsync(file.fileno())
         Path(name).chmod(0o644)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    flush([path.parent])
+    if flushed:
+        flush([path.parent])
 
 
 def flush(paths: Iterable[Path]) -> None:

@@ -185,8 +185,7 @@ class Engine:
     def _note(self, made: Provenance) -> None:
         """Keep it for whoever closes this run, should this process die."""
         path = self.root / NOTES / f"{made.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(made.model_dump_json(), encoding="utf-8")
+        atomic.write(path, made.model_dump_json(), flushed=False)
 
 
 def _check_inputs(row: Row, deps: Deps) -> None:

@@ -16,15 +16,24 @@ class RunUnknown(Exception):  # noqa: N818 - reads as the fact that it is
     """No run, or more than one, answers to this name."""
 
 
-def tag(workspace: Path, commit: str, record: RunRecord) -> str:
-    """Tag a commit as a run and return the tag's name.
+def tag_name(run_id: str) -> str:
+    """Return the name of a run's tag."""
+    return f"run/{run_id}"
+
+
+def tag_exists(workspace: Path, run_id: str) -> bool:
+    """Tell whether a run was closed."""
+    return bool(git.text(workspace, "for-each-ref", f"{PREFIX}{run_id}"))
+
+
+def tag(workspace: Path, commit: str, record: RunRecord) -> None:
+    """Tag a commit as a run.
 
     The message's first line is for people, its last for `list_runs`, to need one call of git.
     """
     verdict = f", gate {record.verdict}" if record.verdict else ""
     first = f"{record.case}: {record.state}{verdict}. {record.sentence}".replace("\n", " ")
     summary = record.model_copy(update={"stages": []}).model_dump_json()
-    name = f"run/{record.id}"
     git.run(
         workspace,
         "tag",
@@ -32,12 +41,11 @@ def tag(workspace: Path, commit: str, record: RunRecord) -> str:
         "--no-sign",
         "--cleanup=verbatim",
         "--file=-",
-        name,
+        tag_name(record.id),
         commit,
         input_=f"{first}\n\n{summary}\n".encode(),
         environment=git.identity(workspace),
     )
-    return name
 
 
 def list_runs(workspace: Path) -> list[RunRecord]:

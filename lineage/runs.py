@@ -4,20 +4,24 @@ import json
 import os
 import secrets
 import shutil
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from containers.owner import Owner
 from lineage import atomic, git
 from lineage.artifacts import open_artifact
 from lineage.dvc_repo import DvcRepo, cache_of, link_types
+from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
 from lineage.fence import fence_or_skip
 from lineage.provenance import Provenance, RunRecord
-from lineage.run_tags import RunUnknown, list_runs, read_run, tag
+from lineage.run_tags import RunUnknown, list_runs, read_run, tag, tag_exists, tag_name
 from lineage.snapshot import MAX_BYTES, SnapshotRefused, snapshot
 
 __all__ = [
@@ -25,6 +29,7 @@ __all__ = [
     "RunUnknown",
     "SnapshotRefused",
     "abandon",
+    "close",
     "create",
     "finish",
     "list_runs",
@@ -35,7 +40,7 @@ __all__ = [
 
 RUNS = ".assay/runs"
 ABANDONED_AFTER_S = 3600.0  # a run's folder with no owner in it: its maker died within milliseconds
-COMMITTED = {"dvc.lock", "dvc.yaml", "run.json", ".gitignore", "params.yaml", "environments.yaml"}
+COMMITTED = {"dvc.lock", "dvc.yaml", "run.json", ".gitignore"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +125,7 @@ def _new_folder(workspace: Path, case: str, started: datetime) -> tuple[str, Pat
 
 
 def _note(run: Run) -> None:
-    (run.folder / "owner").write_text(str(Owner.me()), encoding="utf-8")
+    atomic.write(run.folder / "owner", str(Owner.me()))
     known = {
         "id": run.id,
         "case": run.case,
@@ -173,57 +178,68 @@ def _set_up_dvc(run: Run, shown: list[str]) -> None:
         repo.close()
 
 
-def finish(run: Run, record: RunRecord) -> str:
+def close(run: Run, record: RunRecord | None) -> str:
     """Commit the locks and the record on top of what ran, tag that, and remove the worktree.
 
-    Returns:
-        The tag's name, `run/<id>`.
-    """
-    return _close(run, record)
-
-
-def abandon(run: Run, record: RunRecord | None) -> str:
-    """Close a run that failed or was cancelled: its finished stages stay traceable by its tag.
+    A run that failed or was cancelled keeps its finished stages by its tag too. To close a run
+    again is harmless: the first tag stands.
 
     Args:
         run: the run.
-        record: what is known; None when nobody could write one.
+        record: how it ended; None when nobody could write one.
 
     Returns:
         The tag's name, `run/<id>`.
     """
-    return _close(run, record or _obituary(run))
-
-
-def _close(run: Run, record: RunRecord) -> str:
-    commit = run.commit
-    if (run.tree / ".git").exists():
-        atomic.write(
-            run.tree / f"cases/{run.case}/run.json", record.model_dump_json(indent=2) + "\n"
-        )
-        commit = _commit(run, record)
-    name = tag(run.workspace, commit, record)
+    if not tag_exists(run.workspace, run.id):
+        if record is None:
+            record = _obituary(run)
+        tag(run.workspace, _commit(run, record), record)
     _remove(run)
-    return name
+    return tag_name(run.id)
+
+
+def finish(run: Run, record: RunRecord) -> str:
+    """Close a run; `close` takes its place."""
+    return close(run, record)
+
+
+def abandon(run: Run, record: RunRecord | None) -> str:
+    """Close a run; `close` takes its place."""
+    return close(run, record)
 
 
 def _commit(run: Run, record: RunRecord) -> str:
+    """Return a commit of what the run made; the run's own where its worktree was lost."""
+    if not (run.tree / ".git").exists():
+        return run.commit
+    atomic.write(run.tree / f"cases/{run.case}/run.json", record.model_dump_json(indent=2) + "\n")
     listed = git.run(
         run.tree, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"
     )
     changed = [os.fsdecode(line[3:]) for line in listed.split(b"\0") if line]
-    index = git.text(run.tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
-    return git.commit_files(
-        run.tree,
-        base=run.commit,
-        index=Path(index),
-        paths=[path for path in changed if path.rpartition("/")[2] in COMMITTED],
-        message=f"Run {record.id}: {record.state}\n",
-    )
+    made = [path for path in changed if path.rpartition("/")[2] in COMMITTED]
+    if (run.tree / ENVIRONMENTS).exists():
+        made.append(ENVIRONMENTS)  # .gitignore hides it, as it is the host's; a run's is history
+    # An index of its own: the worktree's may be locked by a git that was killed.
+    with tempfile.TemporaryDirectory(dir=run.folder) as folder:
+        index = Path(folder) / "index"
+        git.run(run.tree, "read-tree", run.commit, environment={"GIT_INDEX_FILE": str(index)})
+        return git.commit_files(
+            run.tree,
+            base=run.commit,
+            index=index,
+            paths=made,
+            message=f"Run {record.id}: {record.state}\n",
+        )
 
 
 def _remove(run: Run) -> None:
-    if Path.cwd().is_relative_to(run.tree):
+    try:
+        inside = Path.cwd().is_relative_to(run.tree)
+    except FileNotFoundError:
+        inside = True
+    if inside:
         os.chdir(run.workspace)  # a process in a folder that is gone can start nothing
     try:
         git.run(run.workspace, "worktree", "remove", "--force", str(run.tree))
@@ -233,41 +249,62 @@ def _remove(run: Run) -> None:
     shutil.rmtree(run.folder, ignore_errors=True)
 
 
-def reconcile(workspace: Path) -> tuple[str, ...]:
-    """Close the runs whose process is dead; returns their ids. One process at a time does this."""
+def reconcile(workspace: Path, say: Callable[[str], None] = lambda _line: None) -> tuple[str, ...]:
+    """Close the runs whose process is dead, and end what they left running.
+
+    One process at a time does this. A dead run that cannot be closed stops no other: it is told to
+    `say`, and tried again at the next start.
+
+    Returns:
+        The ids of the runs that were closed.
+    """
     workspace = workspace.resolve()
-    runs = workspace / RUNS
-    if not runs.is_dir():
+    if not (workspace / ".assay").is_dir():
         return ()
     with fence_or_skip(workspace / ".assay/reconcile.lock") as mine:
+        runs = workspace / RUNS
+        if not mine or not runs.is_dir():
+            return ()
         return tuple(
-            folder.name for folder in sorted(runs.iterdir()) if mine and _is_closed(folder)
+            folder.name for folder in sorted(runs.iterdir()) if _is_closed(workspace, folder, say)
         )
 
 
-def _is_closed(folder: Path) -> bool:
+def _is_closed(workspace: Path, folder: Path, say: Callable[[str], None]) -> bool:
+    try:
+        run = _dead(workspace, folder)
+        if run is not None:
+            close(run, None)
+    except Exception as error:  # noqa: BLE001  whatever is wrong with it, a living run goes on
+        say(f"{folder} is of a dead run and could not be closed: {error}. It is tried again later.")
+        return False
+    return run is not None
+
+
+def _dead(workspace: Path, folder: Path) -> Run | None:
+    """Return the run of a folder whose owner is dead; removes what never became a run."""
     try:
         owner = Owner.parse((folder / "owner").read_text(encoding="utf-8"))
     except OSError:
+        owner = None
+    if owner is None:
         if time.time() - folder.stat().st_mtime > ABANDONED_AFTER_S:
             shutil.rmtree(folder, ignore_errors=True)
-        return False
-    if owner is None or not owner.is_dead():
-        return False
-    workspace = folder.parents[2]
+        return None
+    if not owner.is_dead():
+        return None
     try:
         known = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):  # it died before it had begun
         shutil.rmtree(folder, ignore_errors=True)
-        return False
+        return None
     known["dirty"] = tuple(known["dirty"])
-    abandon(Run(**known, workspace=workspace, tree=folder / "tree"), None)
-    return True
+    return Run(**known, workspace=workspace, tree=folder / "tree")
 
 
 def _obituary(run: Run) -> RunRecord:
     notes = sorted((run.tree / NOTES).glob("*.json"), key=lambda path: path.stat().st_mtime)
-    stages = [Provenance.model_validate_json(note.read_bytes()) for note in notes]
+    stages = [stage for stage in map(_noted, notes) if stage is not None]
     told = f"Its process ended without a word, after {len(stages)} stages."
     return RunRecord(
         id=run.id,
@@ -283,3 +320,10 @@ def _obituary(run: Run) -> RunRecord:
         stages=stages,
         error=f"{told} Resume it: assay run {run.case}",
     )
+
+
+def _noted(note: Path) -> Provenance | None:
+    try:
+        return Provenance.model_validate_json(note.read_bytes())
+    except ValidationError:  # a power cut left half of it
+        return None

@@ -18,6 +18,7 @@ from lineage.provenance import RunRecord  # noqa: E402
 
 def main(workspace: Path, how: str) -> None:
     run = runs.create(workspace, "toy", expose=["cases/toy"], now=datetime.now(UTC))
+    (run.tree / "environments.yaml").write_text("base: process:fake\n")
     os.chdir(run.tree)
     runner = FakeRunner()
     if how == "die":
@@ -40,7 +41,7 @@ def main(workspace: Path, how: str) -> None:
         ended=datetime.now(UTC).isoformat(),
         stages=[one.provenance for one in done],
     )
-    runs.finish(run, record)
+    runs.close(run, record)
     print(run.id, *(one.how for one in done))
 
 

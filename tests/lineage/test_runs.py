@@ -1,19 +1,22 @@
 """A run has a worktree of its own, and ends as a tag."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from toy_workspace import FakeRunner, dvc, git, quiet, toy_rows
 
+from containers.owner import Owner
 from lineage import runs
 from lineage.artifacts import ArtifactMissing
-from lineage.engine import Engine
-from lineage.provenance import RunRecord
+from lineage.engine import NOTES, Engine
+from lineage.provenance import Provenance, RunRecord
 
 NOW = datetime(2026, 11, 30, 16, 1, 2, tzinfo=UTC)
 REPORT = "cases/toy/artifacts/second/report.json"
@@ -26,7 +29,9 @@ def _stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def create(workspace: Path) -> runs.Run:
-    return runs.create(workspace, "toy", expose=["cases/toy"], now=NOW)
+    run = runs.create(workspace, "toy", expose=["cases/toy"], now=NOW)
+    shutil.copyfile(workspace / "environments.yaml", run.tree / "environments.yaml")
+    return run
 
 
 def advance(run: runs.Run, workspace: Path) -> list:
@@ -60,7 +65,7 @@ def test_a_run_shows_its_case_and_hides_the_others(workspace: Path):
     assert (run.tree / "cases/toy/data.txt").exists()
     assert not (run.tree / "cases/other").exists()
     assert git(run.tree, "status", "--porcelain") == ""
-    runs.abandon(run, None)
+    runs.close(run, None)
 
 
 def test_a_run_ends_as_a_tag_and_leaves_no_worktree(workspace: Path):
@@ -69,7 +74,7 @@ def test_a_run_ends_as_a_tag_and_leaves_no_worktree(workspace: Path):
     (workspace / "cases/toy/data.txt").write_text("dirty")
     run = create(workspace)
     outcomes = advance(run, workspace)
-    assert runs.finish(run, record(run, outcomes)) == f"run/{run.id}"
+    assert runs.close(run, record(run, outcomes)) == f"run/{run.id}"
     assert not run.folder.exists()
     assert git(workspace, "worktree", "list").count("\n") == 0
     names = git(workspace, "ls-tree", "-r", "--name-only", f"run/{run.id}").split()
@@ -84,7 +89,7 @@ def test_a_run_ends_as_a_tag_and_leaves_no_worktree(workspace: Path):
 def test_a_second_worktree_restores_what_the_first_made(workspace: Path):
     first = create(workspace)
     made = advance(first, workspace)
-    runs.finish(first, record(first, made))
+    runs.close(first, record(first, made))
     second = create(workspace)
     outcomes = advance(second, workspace)
     assert [one.how for one in outcomes] == ["restored", "restored"]
@@ -92,13 +97,13 @@ def test_a_second_worktree_restores_what_the_first_made(workspace: Path):
     assert outcomes[0].provenance.inside == made[0].provenance.inside
     assert (second.tree / REPORT).read_text() == "second of 10"
     assert "up to date" in dvc(second.tree, "status")
-    runs.abandon(second, None)
+    runs.close(second, None)
 
 
 def test_a_run_is_read_by_id_beginning_or_latest(workspace: Path):
     run = create(workspace)
     whole = record(run, advance(run, workspace))
-    runs.finish(run, whole)
+    runs.close(run, whole)
     for which in (run.id, run.id[:8], "latest"):
         assert runs.read_run(workspace, which) == whole
     [listed] = runs.list_runs(workspace)
@@ -109,7 +114,7 @@ def test_a_run_is_read_by_id_beginning_or_latest(workspace: Path):
 
 def test_a_report_is_brought_out_of_the_cache_and_is_no_link_into_it(workspace: Path):
     run = create(workspace)
-    runs.finish(run, record(run, advance(run, workspace)))
+    runs.close(run, record(run, advance(run, workspace)))
     path = runs.open_artifact(workspace, "latest", REPORT)
     assert path == workspace / ".assay/reports" / run.id / REPORT
     assert path.read_text() == "second of 10"
@@ -120,7 +125,7 @@ def test_a_report_is_brought_out_of_the_cache_and_is_no_link_into_it(workspace: 
 
 def test_a_damaged_cache_object_is_not_shown(workspace: Path):
     run = create(workspace)
-    runs.finish(run, record(run, advance(run, workspace)))
+    runs.close(run, record(run, advance(run, workspace)))
     for path in (workspace / ".dvc/cache/files/md5").rglob("*"):
         if path.is_file() and path.read_bytes() == b"second of 10":
             path.chmod(0o644)
@@ -133,7 +138,7 @@ def test_a_damaged_cache_object_is_not_shown(workspace: Path):
 def test_an_abandoned_run_keeps_the_stages_that_finished(workspace: Path):
     run = create(workspace)
     advance(run, workspace)
-    runs.abandon(run, record(run, state="failed", verdict=None, error="no luck"))
+    runs.close(run, record(run, state="failed", verdict=None, error="no luck"))
     assert runs.read_run(workspace, "latest").state == "failed"
     assert runs.open_artifact(workspace, "latest", REPORT).exists()
 
@@ -143,13 +148,13 @@ def test_data_under_dvc_stands_in_the_worktree(workspace: Path):
     dvc(workspace, "add", "-q", "cases/toy/raw.bin")
     run = create(workspace)
     assert (run.tree / "cases/toy/raw.bin").read_bytes() == b"raw"
-    runs.abandon(run, None)
+    runs.close(run, None)
 
 
 def test_a_process_in_the_worktree_is_led_out_of_it(workspace: Path):
     run = create(workspace)
     os.chdir(run.tree)
-    runs.abandon(run, None)
+    runs.close(run, None)
     assert Path.cwd() == workspace
 
 
@@ -176,14 +181,83 @@ def test_a_killed_run_is_closed_by_the_next_start(workspace: Path):
     run = create(workspace)
     assert not (run.tree / REPORT).exists()
     assert [one.how for one in advance(run, workspace)] == ["restored", "ran"]
-    runs.abandon(run, None)
+    runs.close(run, None)
 
 
 def test_a_living_run_is_left_alone(workspace: Path):
     run = create(workspace)
     assert runs.reconcile(workspace) == ()
     assert run.tree.exists()
-    runs.abandon(run, None)
+    runs.close(run, None)
+
+
+def _kill(run: runs.Run) -> None:
+    """Make a run's owner a process that is gone."""
+    (run.folder / "owner").write_text(str(replace(Owner.me(), started="1")))
+
+
+def test_a_run_killed_after_its_tag_is_only_cleared_away(workspace: Path, monkeypatch):
+    run = create(workspace)
+    monkeypatch.setattr(runs, "_remove", lambda _run: None)
+    runs.close(run, record(run))
+    monkeypatch.undo()
+    _kill(run)
+    assert runs.reconcile(workspace) == (run.id,)
+    assert runs.read_run(workspace, run.id).sentence == "The gap is preprocessing."
+    assert not run.folder.exists()
+
+
+def test_a_run_is_closed_twice_and_the_first_word_stands(workspace: Path):
+    run = create(workspace)
+    os.chdir(run.tree)
+    assert runs.close(run, record(run)) == runs.close(run, None) == f"run/{run.id}"
+    assert runs.read_run(workspace, run.id).verdict == "closed"
+
+
+@pytest.mark.parametrize("text", ["", '{"name": "fir', "{}"], ids=["empty", "cut", "foreign"])
+def test_a_note_that_was_cut_is_left_out_of_the_obituary(workspace: Path, text: str):
+    run = create(workspace)
+    advance(run, workspace)
+    (run.tree / NOTES / "first.json").write_text(text)
+    _kill(run)
+    assert runs.reconcile(workspace) == (run.id,)
+    assert [stage.name for stage in runs.read_run(workspace, run.id).stages] == ["second"]
+
+
+def test_a_note_is_there_whole_or_not_at_all(workspace: Path, monkeypatch):
+    run = create(workspace)
+    monkeypatch.setattr(Path, "replace", lambda *_: pytest.fail("killed"))
+    engine = Engine(run.tree, runner=FakeRunner(), run_id=run.id, logs=workspace / ".assay/logs")
+    with pytest.raises(pytest.fail.Exception):
+        engine._note(Provenance.model_construct(name="first"))
+    assert not (run.tree / NOTES / "first.json").exists()
+
+
+def test_one_dead_run_that_cannot_be_closed_stops_no_other(workspace: Path):
+    broken, other = create(workspace), create(workspace)
+    (broken.folder / "run.json").write_text("{}")
+    for run in (broken, other):
+        _kill(run)
+    said: list[str] = []
+    assert runs.reconcile(workspace, said.append) == (other.id,)
+    assert broken.id in said[0]
+
+
+def test_a_git_that_was_killed_in_the_worktree_does_not_cost_the_locks(workspace: Path):
+    run = create(workspace)
+    advance(run, workspace)
+    index = git(run.tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
+    Path(f"{index}.lock").touch()
+    _kill(run)
+    assert runs.reconcile(workspace) == (run.id,)
+    assert "first:" in git(workspace, "show", f"run/{run.id}:cases/toy/dvc.lock")
+
+
+def test_a_tag_holds_the_environments_that_git_ignores(workspace: Path):
+    assert git(workspace, "check-ignore", "environments.yaml")
+    run = create(workspace)
+    runs.close(run, record(run))
+    assert git(workspace, "show", f"run/{run.id}:environments.yaml") == "base: process:fake"
 
 
 def test_two_processes_at_once_both_finish_and_a_third_restores(workspace: Path):

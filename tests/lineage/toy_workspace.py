@@ -159,7 +159,7 @@ def fill_workspace(root: Path) -> Path:
         "cases/other/data.txt": "other",
         "params.yaml": "first:\n  n: 2\n",
         "environments.yaml": "base: process:fake\n",
-        ".gitignore": ".assay/\n__pycache__/\n",
+        ".gitignore": (Path(__file__).parents[2] / ".gitignore").read_text(),
         ".dvcignore": "__pycache__\n*.pyc\n.assay\n",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
