@@ -11,7 +11,11 @@ from pathlib import Path
 from bench.rig import figures, machine
 
 HERE = Path(__file__).resolve().parent
-NAMES = tuple(found.name for found in pkgutil.iter_modules([str(HERE)]) if found.name != "rig")
+NAMES = tuple(
+    found.name
+    for found in pkgutil.iter_modules([str(HERE)])
+    if not found.ispkg and not found.name.startswith("_")
+)
 
 
 def main() -> int:

@@ -101,6 +101,10 @@ def _from_the_shell(top: Path, runner: DockerRunner) -> list[Figure]:
         "repro": chain.make(top / "shell-repro", key, plain=True),
         "snakemake": chain.make(top / "shell-snakemake", key),
     }
+    words = {
+        "engine": "five by our flow from the shell",
+        "repro": "five by Prefect and `dvc repro -s`",
+    }
     round_ = 0
     spent: dict[str, list[Spent]] = {name: [] for name in places}
 
@@ -129,19 +133,17 @@ def _from_the_shell(top: Path, runner: DockerRunner) -> list[Figure]:
     }
     with contextlib.suppress(Skipped):
         program = snakemake.installed()
+        words["snakemake"] = f"five by Snakemake {snakemake.version(program)}"
         chain.write_snakefile(places["snakemake"].root)
         contestants["snakemake"] = call("snakemake", str(program), "--cores", "1", "--quiet", "all")
     with _server(top / "server"):
         times = in_turn(contestants, WHOLE_ROUNDS, before_round=begin)
-    return _compared(times, spent)
+    return _compared(words, times, spent)
 
 
-def _compared(times: dict[str, list[float]], spent: dict[str, list[Spent]]) -> list[Figure]:
-    words = {
-        "engine": "five by our flow from the shell",
-        "repro": "five by Prefect and `dvc repro -s`",
-        "snakemake": "five by Snakemake 9",
-    }
+def _compared(
+    words: dict[str, str], times: dict[str, list[float]], spent: dict[str, list[Spent]]
+) -> list[Figure]:
     found = []
     for name, wall_s in times.items():
         found.append(median(f"{words[name]}, wall", "s", wall_s))
