@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
-from containers import images
+from containers import engine, images
 from containers.docker_runner import DockerRunner
-from containers.engine import connect
 from containers.job import Runner, RunnerError
 from containers.keys import FAMILIES
 from containers.process_runner import ProcessRunner
@@ -38,14 +37,20 @@ def choose(
     if isolation == "process":
         return ProcessRunner(), ""
     try:
-        client = connect()
+        client = engine.connect()
         images.build(client, families, on_progress=on_progress)
+        runner = DockerRunner(client)
+        runner.info  # noqa: B018 - asked now, while there is still a choice
     except RunnerError as error:
-        if isolation == "docker":
-            raise
-        return ProcessRunner(), (
-            f"Isolation: process, so environments are not compared. {error} "
-            "`--isolation docker` insists on containers."
-        )
-    note = "" if isolation == "docker" else "Isolation: docker."
-    return DockerRunner(client), note
+        fault = error
+    except engine.faults() as error:
+        fault = RunnerError(f"The engine answers and then fails: {error}. See `docker info`.")
+    else:
+        return runner, "" if isolation == "docker" else "Isolation: docker."
+    if isolation == "docker":
+        raise fault
+    why = " ".join(str(fault).split())
+    return ProcessRunner(), (
+        f"Isolation: process, so environments are not compared. {why} "
+        "`--isolation docker` insists on containers."
+    )

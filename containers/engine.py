@@ -34,17 +34,21 @@ def addresses() -> tuple[str, ...]:
     return tuple(f"unix://{path}" for path in sockets)
 
 
-def connect() -> Client:
+def connect(*, knock_s: float = KNOCK_TIMEOUT_S, call_s: int = API_TIMEOUT_S) -> Client:
     """Return a client of the first engine that answers.
+
+    Args:
+        knock_s: how long a first knock may take.
+        call_s: how long a call may take.
 
     Raises:
         EngineAbsentError: none does.
     """
     faults = []
     for address in addresses():
-        fault = _knock(address)
+        fault = _knock(address, knock_s)
         if fault is None:
-            client, fault = _open(address)
+            client, fault = _open(address, call_s)
             if client is not None:
                 return client
         faults.append(f"{address}: {fault}")
@@ -54,23 +58,23 @@ def connect() -> Client:
     )
 
 
-def _knock(address: str) -> str | None:
+def _knock(address: str, wait_s: float) -> str | None:
     """Return why nobody listens there, or None. Spares the import of the SDK when nobody does."""
     parts = urlsplit(address)
     try:
         if parts.scheme == "unix":
             with socket.socket(socket.AF_UNIX) as knock:
-                knock.settimeout(KNOCK_TIMEOUT_S)
+                knock.settimeout(wait_s)
                 knock.connect(parts.path)
         elif parts.scheme in {"tcp", "http", "https"} and parts.hostname:
             port = parts.port or 2375
-            socket.create_connection((parts.hostname, port), timeout=KNOCK_TIMEOUT_S).close()
+            socket.create_connection((parts.hostname, port), timeout=wait_s).close()
     except OSError as error:
         return error.strerror or str(error) or type(error).__name__
     return None
 
 
-def _open(address: str) -> tuple[Client | None, str]:
+def _open(address: str, call_s: int) -> tuple[Client | None, str]:
     """Return a client that agreed on an API version, or None and why."""
     import docker.errors
     import docker.utils
@@ -79,9 +83,17 @@ def _open(address: str) -> tuple[Client | None, str]:
     environment = {**os.environ, "DOCKER_HOST": address}
     try:
         settings = docker.utils.kwargs_from_env(environment=environment)
-        return docker.APIClient(version="auto", timeout=API_TIMEOUT_S, **settings), ""
+        return docker.APIClient(version="auto", timeout=call_s, **settings), ""
     except (docker.errors.DockerException, requests.RequestException) as error:
         return None, str(error)
+
+
+def faults() -> tuple[type[Exception], ...]:
+    """Return what the SDK raises when an engine fails; asked for late, as its import is slow."""
+    import docker.errors
+    import requests
+
+    return docker.errors.DockerException, requests.RequestException, OSError
 
 
 def is_rootless(info: dict[str, Any]) -> bool:

@@ -2,10 +2,12 @@
 
 import time
 from pathlib import Path
+from unittest.mock import MagicMock
 
+import docker.errors
 import pytest
+import requests
 
-from containers import choose as chooser
 from containers import engine as engines
 from containers import images
 from containers.choose import choose
@@ -50,12 +52,36 @@ def test_an_engine_whose_images_cannot_be_built_gives_a_process(monkeypatch):
     def fail(*_args: object, **_kinds: object) -> None:
         raise images.ImageError("no base")
 
-    monkeypatch.setattr(chooser, "connect", lambda: None)
+    monkeypatch.setattr(engines, "connect", lambda: None)
     monkeypatch.setattr(images, "build", fail)
     runner, note = choose("auto", silent)
     assert runner.kind == "process"
     assert "no base" in note
     with pytest.raises(RunnerError, match="no base"):
+        choose("docker", silent)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        docker.errors.APIError("500 Server Error\nno space"),
+        requests.ConnectionError("reset"),
+        OSError("broken pipe"),
+    ],
+    ids=["a refusal", "a lost connection", "a broken socket"],
+)
+@pytest.mark.parametrize("step", ["images", "info"])
+def test_an_engine_that_answers_and_then_fails_gives_a_process(monkeypatch, error, step):
+    client = MagicMock()
+    getattr(client, step).side_effect = error
+    monkeypatch.setattr(engines, "connect", lambda: client)
+    if step == "info":
+        monkeypatch.setattr(images, "build", lambda *_args, **_kinds: None)
+    runner, note = choose("auto", silent)
+    assert runner.kind == "process"
+    assert "answers and then fails" in note
+    assert "\n" not in note
+    with pytest.raises(RunnerError, match="docker info"):
         choose("docker", silent)
 
 
