@@ -84,39 +84,35 @@ def build(
     families: Iterable[str] = FAMILIES,
     *,
     on_progress: Progress,
-    wheels: Path | None = None,
     force: bool = False,
-    pull: bool = False,
 ) -> list[Image]:
     """Build the families that are not current, in the order told; returns their listing.
+
+    They install from the wheelhouse that `ASSAY_WHEELHOUSE` names, filled first where it lacks
+    something, else from the package index.
 
     Args:
         client: the engine's client.
         families: which of `FAMILIES`.
         on_progress: takes one line of the engine's or pip's output at a time.
-        wheels: a wheelhouse to install from, filled first where it lacks something;
-            `ASSAY_WHEELHOUSE` by default. Without one the build installs from the package index.
         force: build again what is current, without the engine's cache.
-        pull: ask the registry for the base even when it is here.
 
     Raises:
         ImageError: no base, a failed step; the message names the next step.
     """
     families = tuple(families)
-    wheels = wheels or wheelhouse.told_folder()
+    wheels = wheelhouse.told_folder()
     todo = [image.family for image in listing(client, families) if force or image.next_step]
     if todo:
         if wheels is not None:
             wheelhouse.fill(wheels, todo, on_progress)
-        base = resolve_base(client, on_progress=on_progress, pull=pull)
+        base = resolve_base(client, on_progress=on_progress)
     for family in todo:
         _build_one(client, family, base=base, wheels=wheels, force=force, on_progress=on_progress)
     return verify(client, families)
 
 
-def resolve_base(
-    client: Client, *, on_progress: Progress, pull: bool = False
-) -> tuple[str, str | None]:
+def resolve_base(client: Client, *, on_progress: Progress) -> tuple[str, str | None]:
     """Return the base as the build must name it, and its registry digest where it has one.
 
     Raises:
@@ -126,7 +122,7 @@ def resolve_base(
     import docker.utils
 
     name = base_name()
-    if pull or not _is_here(client, name):
+    if not _is_here(client, name):
         on_progress(f"pulling {name}")
         try:
             repository, tag = docker.utils.parse_repository_tag(name)

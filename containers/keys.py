@@ -47,18 +47,18 @@ def requirements_text(family: str) -> str:
     return (ROOM / family / "requirements.txt").read_text(encoding="utf-8")
 
 
-def build_key(family: str, *, base: str | None = None) -> str:
+def build_key(family: str) -> str:
     """Return the sha256 of what an image is built from: Dockerfile, pins, the base's name.
 
     The image's own id would not do: it changes with every build without cache.
     """
-    parts = [dockerfile_text(), requirements_text(family), base or base_name()]
+    parts = [dockerfile_text(), requirements_text(family), base_name()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def image_name(family: str, *, base: str | None = None) -> str:
+def image_name(family: str) -> str:
     """Return `assay/<family>:<first 12 digits of its build key>`."""
-    return f"assay/{family}:{build_key(family, base=base)[:SHORT]}"
+    return f"assay/{family}:{build_key(family)[:SHORT]}"
 
 
 def process_key(lock: Path | None = None) -> str:
