@@ -12,7 +12,7 @@ from containers.job import RunnerError
 from containers.owner import LABEL, Owner
 
 WORKSPACE_LABEL: Final = "assay.workspace"
-"""Put on a job by its workspace; `reap` looks for it."""
+"""Put on a job by its workspace; who reaps looks for it."""
 
 _live: set[str] = set()
 _guard = threading.Lock()
@@ -98,14 +98,14 @@ def remove(client: Client, container: str) -> bool:
     return True
 
 
-def reap(client: Client, workspace: str | None = None) -> list[str]:
-    """Remove the containers whose owners are dead; returns their names.
+def reap(client: Client, workspace: str) -> list[str]:
+    """Remove a workspace's containers whose owners are dead; returns their names.
 
     Args:
         client: the engine's client.
-        workspace: only those with this value of the label `assay.workspace`; all by default.
+        workspace: the value of their label `assay.workspace`.
     """
-    labels = [LABEL] if workspace is None else [LABEL, f"{WORKSPACE_LABEL}={workspace}"]
+    labels = [LABEL, f"{WORKSPACE_LABEL}={workspace}"]
     reaped = []
     for found in client.containers(all=True, filters={"label": labels}):
         owner = Owner.parse(found["Labels"][LABEL])

@@ -70,6 +70,8 @@ class Exit:
 class RunnerError(Exception):
     """The job could not be started; the message names the place and the next step."""
 
+    exit_status = 2  # of the command line, which asks every error for it
+
 
 class Runner(Protocol):
     """Starts a job and waits for it."""

@@ -40,8 +40,7 @@ def _checked(mount: Mount) -> PurePosixPath:
         raise RunnerError(f"A mount's source is absolute. Got: {mount.source}, for {mount.target}.")
     if not mount.source.exists():
         raise RunnerError(
-            f"{mount.target} comes from {mount.source}, which is not there. Bring it with "
-            f"`dvc pull {mount.target}`, or build it with `dvc repro`."
+            f"{mount.target} comes from {mount.source}, which is not there. Bring it back."
         )
     return target
 

@@ -57,7 +57,7 @@ class ProcessRunner(Runner):
         if ending is not None:
             return _exit(job, ending, None, watch)
         with (
-            fenced(job.name) as fence,
+            fenced(job) as fence,
             sandbox(lay_out(job.mounts), hidden=self._project) as place,
             Log(job.log, on_line) as log,
         ):

@@ -15,6 +15,8 @@ REPORTS = ".assay/reports"
 class ArtifactMissing(Exception):  # noqa: N818 - reads as the fact that it is
     """A run has no such file, or the cache has lost it."""
 
+    exit_status = 3
+
 
 def open_artifact(workspace: Path, run: str, path: str) -> Path:
     """Copy a file or folder of a run to `.assay/reports/<id>/` and return where it is.

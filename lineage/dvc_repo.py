@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage import atomic, dvc_yaml, lock_text, yaml12
+from lineage.cache_writes import cache_writes
 from lineage.row import Row
 
 _NOT_HASHED = ["size", "nfiles"]  # of an entry, as in DVC's own key of the run cache
@@ -26,6 +27,8 @@ Deps = Mapping[str, Any]
 
 class GraphStale(Exception):  # noqa: N818 - reads as the fact that it is
     """dvc.yaml does not say what the row says."""
+
+    exit_status = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class DvcRepo:
 
         Raises:
             GraphStale: dvc.yaml does not say what the row says.
-            ValueError: dvc.lock is broken and has no journal copy.
+            LockBroken: dvc.lock is broken and has no journal copy.
         """
         from dvc.dvcfile import ProjectFile
 
@@ -271,23 +274,34 @@ class DvcRepo:
             out.checkout(force=True)
             out.ignore()
 
-    def save(self, row: Row, stage: Any) -> str:
-        """Put the outputs that stand in the workspace into the cache and lock them.
+    def store(self, stage: Any) -> tuple[Mapping[str, Any], str]:
+        """Put the outputs that stand in the workspace into the cache.
 
         Returns:
-            The origin of the new entry.
+            The new entry, which nothing knows of until it is recorded, and its origin.
+
+        Raises:
+            CacheUnwritable: the cache's disk refuses.
         """
         self._repo.scm._reset()  # noqa: SLF001 - else it forgets what it has just ignored
-        for out in stage.outs:
-            out.save()
-            out.commit()
+        with cache_writes(self.cache_dir):
+            for out in stage.outs:
+                out.save()
+                out.commit()
         entry = self.entry(stage)
-        origin = self.origin(entry)
+        return entry, self.origin(entry)
+
+    def record(self, row: Row, entry: Mapping[str, Any], origin: str) -> None:
+        """Set a stored entry in the run cache and in dvc.lock.
+
+        Raises:
+            CacheUnwritable: the cache's disk refuses.
+        """
         path = self.cache_dir / "runs" / origin[:2] / origin
         if not path.exists():
-            atomic.write(path, lock_text.to_yaml(entry))
+            with cache_writes(self.cache_dir):
+                atomic.write(path, lock_text.to_yaml(entry))
         self.write_lock(row, entry)
-        return origin
 
     def write_lock(self, row: Row, entry: Mapping[str, Any]) -> None:
         """Set a stage's entry in dvc.lock, as plain DVC would."""
@@ -323,6 +337,9 @@ def link_types(cache: Path) -> str:
 
     `reflink,hardlink,copy` leaves copies beside the cache where there are no reflinks, since DVC
     takes a plain file for a reflink.
+
+    Raises:
+        CacheUnwritable: the cache's disk refuses.
     """
     import tempfile
 
@@ -330,8 +347,10 @@ def link_types(cache: Path) -> str:
 
     reflink: Any = system.reflink
 
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix=".probe-") as folder:
+    with cache_writes(cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        probe = tempfile.TemporaryDirectory(dir=cache, prefix=".probe-")
+    with probe as folder, cache_writes(cache):
         source = Path(folder) / "source"
         source.write_bytes(b"x")
         try:

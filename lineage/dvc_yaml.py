@@ -3,7 +3,7 @@
 import io
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -25,12 +25,7 @@ def param_key(image: str) -> str:
     return f"{plain}-{sha256(image.encode()).hexdigest()[:8]}"
 
 
-def compose(
-    rows: Sequence[Row],
-    *,
-    metrics: Sequence[str] = (),
-    plots: Sequence[Any] = (),
-) -> str:
+def compose(rows: Sequence[Row]) -> str:
     """Return the text of one case's dvc.yaml.
 
     One entry a row, in the order of the rows, in this exact form (paths relative to the file, whose
@@ -53,20 +48,13 @@ def compose(
 
     Args:
         rows: the stages of one case.
-        metrics: top-level metrics files, relative to the file.
-        plots: top-level plots, as DVC writes them.
 
     Raises:
         ValueError: rows of two cases.
     """
     if len({row.file for row in rows}) > 1:
         raise ValueError("One dvc.yaml holds one case. Call compose once a case.")
-    content: dict[str, Any] = {"stages": {row.name: entry(row) for row in rows}}
-    if metrics:
-        content["metrics"] = list(metrics)
-    if plots:
-        content["plots"] = list(plots)
-    return HEADER + _dump(content)
+    return HEADER + _dump({"stages": {row.name: entry(row) for row in rows}})
 
 
 def entry(row: Row) -> dict[str, Any]:
@@ -76,21 +64,11 @@ def entry(row: Row) -> dict[str, Any]:
         "cmd": row.command,
         "deps": [relative(row, path) for path in row.deps],
     }
-    params = [
-        {relative(row, file): list(keys)} for file, keys in sorted(spelt(row.params_keys).items())
-    ]
+    params = [{relative(row, file): sorted(keys)} for file, keys in sorted(row.params_keys.items())]
     if params:
         made["params"] = params
     made["outs"] = [relative(row, row.folder)]
     return made
-
-
-def spelt(params_keys: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
-    """Return the param dependencies with images spelt as keys, sorted."""
-    return {
-        file: tuple(sorted(param_key(key) if file == ENVIRONMENTS else key for key in keys))
-        for file, keys in params_keys.items()
-    }
 
 
 def relative(row: Row, path: str) -> str:

@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from containers.job import Runner
 from lineage import atomic
+from lineage.cache_writes import cache_writes
 from lineage.dvc_repo import Deps, DvcRepo, Found
 from lineage.dvc_yaml import ENVIRONMENTS, param_key
-from lineage.execute import StageFailed, accept, run_job, stage_fence
+from lineage.execute import StageFailed, accepted, run_job, stage_fence
 from lineage.job_folder import InputMissing, job_folder
 from lineage.provenance import Provenance
 from lineage.row import Row
@@ -35,9 +36,13 @@ class Outcome:
 class InputsChanged(Exception):  # noqa: N818 - reads as the fact that it is
     """A dependency was edited while its stage ran; the new outputs were thrown away."""
 
+    exit_status = 3
+
 
 class EnvironmentStale(Exception):  # noqa: N818 - reads as the fact that it is
     """environments.yaml and the runner do not name the same environment."""
+
+    exit_status = 3
 
 
 class Engine:
@@ -68,9 +73,7 @@ class Engine:
         with self._repo.locked():
             return status(self._repo, rows)
 
-    def advance(
-        self, row: Row, *, on_line: OnLine, cancel: threading.Event, force: bool = False
-    ) -> Outcome:
+    def advance(self, row: Row, *, on_line: OnLine, cancel: threading.Event) -> Outcome:
         """Bring one stage up to date.
 
         The repository is locked while it is looked at and written to, not while the stage runs.
@@ -80,6 +83,7 @@ class Engine:
             InputMissing: an input is not there.
             InputsChanged: an input was edited while the stage ran.
             EnvironmentStale, GraphStale: a generated file is not that of this row and runner.
+            CacheUnwritable: the cache's disk refuses; the former outputs stand as they were.
             RunnerError: the stage could not be started.
             Cancelled: it was cancelled while another process worked on the same stage.
         """
@@ -92,7 +96,7 @@ class Engine:
                 before = self._repo.deps(stage)
                 _check_inputs(row, before)
                 self._repo.set_deps(stage, before)
-                outcome = None if force else self._known(row, stage, before)
+                outcome = self._known(row, stage, before)
             if outcome is None:
                 outcome = self._run(row, stage, before, on_line, cancel)
             self._note(outcome.provenance)
@@ -141,7 +145,7 @@ class Engine:
                     logs=self.logs,
                 )
             except StageFailed as failed:
-                failed.provenance = witness.saw(failed.executed, started, {})
+                failed.provenance = witness.saw("failed", failed.executed, started)
                 self._note(failed.provenance)
                 raise
             with self._repo.locked():
@@ -151,10 +155,18 @@ class Engine:
                 was = self._repo.entry(stage).get("params")
                 self._repo.set_deps(stage, after)
                 _check_params(row, was, self._repo.entry(stage).get("params"))
-                accept(row, self.root, folder)
-                origin = self._repo.save(row, stage)
-                made = witness.saw(executed, started, self._outputs(row, stage))
-                atomic.write(self._origin_path(origin), made.model_dump_json(indent=2))
+                with accepted(row, self.root, folder):
+                    entry, origin = self._repo.store(stage)
+                    made = witness.saw(
+                        "ran",
+                        executed,
+                        started,
+                        after=_md5s(after),
+                        outputs=self._outputs(row, stage),
+                    )
+                    with cache_writes(self._repo.cache_dir):
+                        atomic.write(self._origin_path(origin), made.model_dump_json(indent=2))
+                    self._repo.record(row, entry, origin)
         return Outcome("ran", made)
 
     def _check_environment(self, row: Row) -> None:
@@ -190,11 +202,7 @@ class Engine:
 
 def _check_inputs(row: Row, deps: Deps) -> None:
     for path in sorted(path for path, found in deps.items() if found is None):
-        what = "needs" if path in row.inputs.values() else "is made of"
-        raise InputMissing(
-            f"{row.name} {what} {path}, which is not there. "
-            f"Bring it with `dvc pull {path}`, or build it with `dvc repro`."
-        )
+        raise InputMissing(row, path)
 
 
 def _check_unchanged(row: Row, before: Deps, after: Deps) -> None:

@@ -2,20 +2,26 @@
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from containers.job import Exit, Job, Reason, Runner
+from containers.reap import WORKSPACE_LABEL, label_of
 from lineage.fence import fence
 from lineage.job_folder import JobFolder, fill, job_folder
 from lineage.row import Row
-from lineage.staging import BadOutput, check, swap, take_note
+from lineage.staging import BadOutput, check, swap, swap_back, take_note
 
 if TYPE_CHECKING:
     from lineage.provenance import Provenance
+
+
+RUNS = ".assay/runs"
+"""Where a workspace keeps its runs; the worktree of each is `<id>/tree`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +37,8 @@ class Executed:
 
 class StageFailed(Exception):  # noqa: N818 - reads as the fact that it is
     """A stage did not end well; the message is the one clear error."""
+
+    exit_status = 3
 
     def __init__(self, row: Row, executed: Executed) -> None:
         self.row = row.name
@@ -87,8 +95,8 @@ def execute(
             cancel=cancel,
             logs=logs,
         )
-        accept(row, root, folder)
-    return executed
+        with accepted(row, root, folder):
+            return executed
 
 
 def stage_fence(
@@ -119,8 +127,11 @@ def run_job(
     log = logs / f"{row.name}.log"
     logs.mkdir(parents=True, exist_ok=True)
     log.write_bytes(b"")
+    workspace = label_of(workspace_of(root))
+    # By the workspace too: `dvc repro` has one run id in every clone.
+    name = f"assay-{workspace[:8]}-{run_id}-{row.case}-{row.name}"
     job = Job(
-        name=re.sub(r"[^A-Za-z0-9_.-]", "-", f"assay-{run_id}-{row.case}-{row.name}"),
+        name=re.sub(r"[^A-Za-z0-9_.-]", "-", name),
         image=row.image,
         command=("python", "-m", row.entry, "job.json"),
         mounts=fill(folder, row, root),
@@ -129,7 +140,12 @@ def run_job(
         memory_bytes=row.memory_bytes,
         timeout_s=row.timeout_s,
         gpu=row.gpu,
-        labels={"assay.run": run_id, "assay.case": row.case, "assay.stage": row.name},
+        labels={
+            WORKSPACE_LABEL: workspace,
+            "assay.run": run_id,
+            "assay.case": row.case,
+            "assay.stage": row.name,
+        },
     )
     ended = runner.run(job, on_line=on_line, cancel=cancel)
     inside = take_note(folder.staging, "inside.json")
@@ -147,6 +163,17 @@ def run_job(
     return executed
 
 
-def accept(row: Row, root: Path, folder: JobFolder) -> None:
-    """Put checked outputs in place."""
+def workspace_of(root: Path) -> Path:
+    """Return the workspace of a run's worktree; any other root is a workspace itself."""
+    return root.parents[3] if root.match(f"{RUNS}/*/tree") else root
+
+
+@contextmanager
+def accepted(row: Row, root: Path, folder: JobFolder) -> Iterator[None]:
+    """Put checked outputs in place; the former ones come back if what follows fails."""
     swap(folder.staging, root / row.folder, folder.old)
+    try:
+        yield
+    except BaseException:
+        swap_back(root / row.folder, folder.old)
+        raise

@@ -14,6 +14,8 @@ POLL_S = 0.05
 class Cancelled(Exception):  # noqa: N818 - reads as the fact that it is
     """The caller did not want to wait any longer."""
 
+    exit_status = 130
+
 
 @contextmanager
 def fence(

@@ -13,6 +13,8 @@ _BUSY = ("could not lock", "Unable to create", "cannot lock ref", "unable to loc
 class GitError(Exception):
     """git refused; the message is its own."""
 
+    exit_status = 3
+
 
 def run(
     root: Path,

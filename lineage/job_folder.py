@@ -20,6 +20,19 @@ HIDDEN = ("__pycache__", "*.pyc", ".git", ".dvc", ".venv", ".assay", "node_modul
 class InputMissing(Exception):  # noqa: N818 - reads as the fact that it is
     """An input is not there; the message names it and the next step."""
 
+    exit_status = 3
+
+    def __init__(self, row: Row, path: str) -> None:
+        if path in row.inputs.values():
+            what, step = "needs", f"Bring it with `dvc pull {path}`, or build it with `dvc repro`."
+        else:
+            what = "is made of"
+            step = (
+                f"Bring it back with `git checkout -- {path}`, or write the graph anew with "
+                "`make plan`."
+            )
+        super().__init__(f"{row.name} {what} {path}, which is not there. {step}")
+
 
 @dataclass(frozen=True, slots=True)
 class JobFolder:
@@ -79,10 +92,7 @@ def fill(folder: JobFolder, row: Row, root: Path) -> tuple[Mount, ...]:
     inputs = sorted({path for path in row.inputs.values() if path})
     for path in inputs:
         if not (root / path).exists():
-            raise InputMissing(
-                f"{row.name} needs {path}, which is not there. "
-                f"Bring it with `dvc pull {path}`, or build it with `dvc repro`."
-            )
+            raise InputMissing(row, path)
     for source in row.sources:
         _copy(root / source, folder.code / source, source, row)
     (folder.top / "job.json").write_text(_job_json(row), encoding="utf-8")
@@ -109,10 +119,7 @@ def _copy(source: Path, target: Path, name: str, row: Row) -> None:
         else:
             shutil.copyfile(source, target)
     except FileNotFoundError as error:
-        raise InputMissing(
-            f"{row.name} is made of {name}, which is not there. Bring it back with "
-            f"`git checkout -- {name}`, or write the graph anew with `make plan`."
-        ) from error
+        raise InputMissing(row, name) from error
 
 
 def _job_json(row: Row) -> str:

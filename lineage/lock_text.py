@@ -19,11 +19,17 @@ _STAGE = re.compile(r"^  ([A-Za-z][A-Za-z0-9_-]*):\n", re.MULTILINE)
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
+class LockBroken(Exception):  # noqa: N818 - reads as the fact that it is
+    """dvc.lock cannot be read, and no journal copy of it can."""
+
+    exit_status = 3
+
+
 def read(path: Path, journal: Path) -> dict[str, Any]:
     """Return the parsed lock; one that is empty or broken is brought back from its journal copy.
 
     Raises:
-        ValueError: it is broken and there is no copy.
+        LockBroken: it is, and there is no copy.
     """
     if not path.exists():
         return {}
@@ -33,7 +39,7 @@ def read(path: Path, journal: Path) -> dict[str, Any]:
         copy = journal.read_text(encoding="utf-8") if journal.exists() else ""
         content = _parse(copy)
         if content is None:
-            raise ValueError(
+            raise LockBroken(
                 f"{path} is empty or broken. Bring it back with `git checkout -- {path.name}`, "
                 "or remove it: finished stages are restored from the cache."
             )

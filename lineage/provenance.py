@@ -10,7 +10,10 @@ Verdict = Literal["open", "closed", "abstained"]
 
 
 class Hashes(BaseModel):
-    """One dependency's MD5 before the stage ran and after; they are equal, or it was refused."""
+    """One dependency's MD5 before the stage ran and after, each measured; an edit was refused.
+
+    `after` is None where no process ended well here: the stage failed, or was not run.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,7 +46,6 @@ class Provenance(BaseModel):
     how: How
     run_id: str
     from_run: str | None = None  # where it ran, if not here
-    flow_run_id: str | None = None
     inputs: dict[str, Hashes]  # inputs and sources
     outputs: dict[str, str]  # the folder (a .dir hash) and each declared file
     params: dict[str, Any]

@@ -21,7 +21,7 @@ class Row:
     timeout_s: float
     gpu: bool
     params: Mapping[str, Any]  # resolved values, as in job.json
-    params_keys: Mapping[str, tuple[str, ...]]  # file -> keys: DVC's param dependencies, sorted
+    params_keys: Mapping[str, tuple[str, ...]]  # file -> keys as the file spells them
     inputs: Mapping[str, str | None]  # field -> path; None where the case names no path
     outputs: Mapping[str, str]  # field -> path, all inside `folder`
     folder: str  # the stage's own output folder, cases/NAME/artifacts/<name>: one DVC output

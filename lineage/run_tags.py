@@ -15,6 +15,8 @@ SHOWN = 5
 class RunUnknown(Exception):  # noqa: N818 - reads as the fact that it is
     """No run, or more than one, answers to this name."""
 
+    exit_status = 2
+
 
 def tag_name(run_id: str) -> str:
     """Return the name of a run's tag."""

@@ -14,11 +14,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from containers.owner import Owner
+from containers.reap import reap
 from lineage import atomic, git
 from lineage.artifacts import open_artifact
 from lineage.dvc_repo import DvcRepo, cache_of, link_types
 from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
+from lineage.execute import RUNS
 from lineage.fence import fence_or_skip
 from lineage.provenance import Provenance, RunRecord
 from lineage.run_tags import RunUnknown, list_runs, read_run, tag, tag_exists, tag_name
@@ -38,7 +40,6 @@ __all__ = [
     "reconcile",
 ]
 
-RUNS = ".assay/runs"
 ABANDONED_AFTER_S = 3600.0  # a run's folder with no owner in it: its maker died within milliseconds
 COMMITTED = {"dvc.lock", "dvc.yaml", "run.json", ".gitignore"}
 
@@ -262,12 +263,11 @@ def reconcile(workspace: Path, say: Callable[[str], None] = lambda _line: None) 
     if not (workspace / ".assay").is_dir():
         return ()
     with fence_or_skip(workspace / ".assay/reconcile.lock") as mine:
-        runs = workspace / RUNS
-        if not mine or not runs.is_dir():
+        if not mine:
             return ()
-        return tuple(
-            folder.name for folder in sorted(runs.iterdir()) if _is_closed(workspace, folder, say)
-        )
+        reap(workspace)  # first: an orphan may still write into a dead run's folder
+        folders = sorted((workspace / RUNS).glob("*"))
+        return tuple(folder.name for folder in folders if _is_closed(workspace, folder, say))
 
 
 def _is_closed(workspace: Path, folder: Path, say: Callable[[str], None]) -> bool:

@@ -15,6 +15,8 @@ SHOWN = 5
 class SnapshotRefused(Exception):  # noqa: N818 - reads as the fact that it is
     """The dirty tree cannot become a commit; the message says which file and what to do."""
 
+    exit_status = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,3 +119,10 @@ def swap(staging: Path, target: Path, old: Path) -> None:
     staging.chmod(0o755)
     staging.rename(target)
     atomic.flush([target.parent])
+
+
+def swap_back(target: Path, old: Path) -> None:
+    """Put the former outputs, if there were any, in place of the new ones."""
+    shutil.rmtree(target, ignore_errors=True)
+    if os.path.lexists(old):
+        old.rename(target)

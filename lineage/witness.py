@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from lineage import host
 from lineage.execute import Executed
-from lineage.provenance import Hashes, Limits, Provenance
+from lineage.provenance import Hashes, How, Limits, Provenance
 from lineage.row import Row
 
 
@@ -21,10 +21,26 @@ class Witness:
     isolation: str
     before: Mapping[str, str | None]  # path -> MD5
 
-    def saw(self, executed: Executed, started: datetime, outputs: dict[str, str]) -> Provenance:
-        """Return the provenance of a stage that ran here; one without outputs failed."""
+    def saw(
+        self,
+        how: Literal["ran", "failed"],
+        executed: Executed,
+        started: datetime,
+        *,
+        after: Mapping[str, str | None] | None = None,
+        outputs: Mapping[str, str] | None = None,
+    ) -> Provenance:
+        """Return the provenance of a stage whose process ran here.
+
+        Args:
+            how: whether it ended well.
+            executed: how its process ended.
+            started: when it was asked for.
+            after: what the dependencies hashed to when it had ended; None where nobody looked.
+            outputs: what it made.
+        """
         ended = executed.exit
-        made = self._plain("ran" if outputs else "failed", outputs)
+        made = self._plain(how, outputs or {}, after or {})
         seen = {
             "isolation": self.isolation,
             "image": self.row.image,
@@ -50,18 +66,18 @@ class Witness:
         made: Provenance | None,
     ) -> Provenance:
         """Return the provenance of a known result; `made` is what was written when it was made."""
-        here = self._plain(how, outputs)
+        here = self._plain(how, outputs, {})
         if made is None:
             return here
         mine = {name: getattr(here, name) for name in here.model_fields_set}
         return made.model_copy(update={**mine, "from_run": made.run_id})
 
     def _plain(
-        self, how: Literal["unchanged", "restored", "ran", "failed"], outputs: dict[str, str]
+        self, how: How, outputs: Mapping[str, str], after: Mapping[str, str | None]
     ) -> Provenance:
         row = self.row
         hashes = {
-            path: Hashes(before=md5, after=None if how == "failed" else md5)
+            path: Hashes(before=md5, after=after.get(path))
             for path, md5 in sorted(self.before.items())
         }
         params: dict[str, Any] = dict(row.params)
@@ -71,7 +87,7 @@ class Witness:
             how=how,
             run_id=self.run_id,
             inputs=hashes,
-            outputs=outputs,
+            outputs=dict(outputs),
             params=params,
             environment=self.environment,
             limits=Limits(

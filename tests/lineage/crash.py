@@ -15,6 +15,33 @@ from lineage import runs  # noqa: E402
 from lineage.engine import Engine  # noqa: E402
 from lineage.provenance import RunRecord  # noqa: E402
 
+SLEEP = """
+def run(params, inputs, into):
+    import os, time
+    print("pid", os.getpid(), flush=True)
+    time.sleep(97)
+"""
+
+
+def sleep(workspace: Path, kind: str) -> None:
+    """Start a stage that prints its job's name and process, and sleeps."""
+    from containers.docker_runner import DockerRunner
+    from containers.process_runner import ProcessRunner
+
+    runner = DockerRunner() if kind == "docker" else ProcessRunner()
+    (workspace / "toys/first.py").write_text(SLEEP)
+    run = runs.create(workspace, "toy", expose=["cases/toy"], now=datetime.now(UTC))
+    (run.tree / "environments.yaml").write_text(f"base: {runner.environment_key('base')}\n")
+    names: list[str] = []
+    start = runner.run
+    runner.run = lambda job, **how: names.append(job.name) or start(job, **how)
+    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=workspace / ".assay/logs" / run.id)
+    engine.advance(
+        toy_rows()[0],
+        on_line=lambda line: print(names[0], line.split()[-1], flush=True),
+        cancel=threading.Event(),
+    )
+
 
 def main(workspace: Path, how: str) -> None:
     run = runs.create(workspace, "toy", expose=["cases/toy"], now=datetime.now(UTC))
@@ -46,4 +73,5 @@ def main(workspace: Path, how: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    start = sleep if sys.argv[2] in {"docker", "process"} else main
+    start(Path(sys.argv[1]), sys.argv[2])

@@ -10,7 +10,7 @@ from lineage.dvc_yaml import HEADER, compose, param_key
 
 def test_a_row_in_the_documented_form():
     first = replace(toy_rows()[0], command="assay stage toy first")
-    assert compose([first], metrics=["artifacts/gate/metrics.json"]) == HEADER + (
+    assert compose([first]) == HEADER + (
         "stages:\n"
         "  first:\n"
         "    desc: What does first say?\n"
@@ -27,8 +27,6 @@ def test_a_row_in_the_documented_form():
         "      - first\n"
         "    outs:\n"
         "    - artifacts/first\n"
-        "metrics:\n"
-        "- artifacts/gate/metrics.json\n"
     )
 
 

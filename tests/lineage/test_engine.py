@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from toy_workspace import FakeRunner, dvc, git, quiet, row, toy_rows, write_graph
+from toy_workspace import FakeRunner, dvc, fill_workspace, git, quiet, row, toy_rows, write_graph
 
 from containers.job import Job, Reason
+from containers.reap import label_of
 from lineage.dvc_repo import GraphStale
 from lineage.engine import Engine, EnvironmentStale, InputsChanged
-from lineage.execute import StageFailed, execute
+from lineage.execute import StageFailed, execute, workspace_of
 from lineage.fence import Cancelled, fence
 from lineage.job_folder import InputMissing
 
@@ -29,11 +30,8 @@ def engine(workspace: Path, runner: FakeRunner) -> Engine:
     return Engine(workspace, runner=runner, run_id="r1", logs=workspace / ".assay/logs")
 
 
-def advance(engine: Engine, *rows, force: bool = False) -> list[str]:
-    return [
-        engine.advance(one, on_line=quiet, cancel=threading.Event(), force=force).how
-        for one in rows
-    ]
+def advance(engine: Engine, *rows) -> list[str]:
+    return [engine.advance(one, on_line=quiet, cancel=threading.Event()).how for one in rows]
 
 
 def test_a_stage_runs_once_and_is_unchanged_after(engine: Engine, runner: FakeRunner):
@@ -340,6 +338,31 @@ def test_provenance_says_where_and_on_what(engine: Engine, workspace: Path):
         "cases/toy/artifacts/first/report.json",
         "cases/toy/artifacts/first/pictures",
     }
+
+
+def test_the_hash_after_is_what_was_seen_and_none_where_nobody_looked(engine, monkeypatch):
+    looked = []
+    deps = engine._repo.deps
+    monkeypatch.setattr(engine._repo, "deps", lambda stage: looked.append(1) or deps(stage))
+    first = toy_rows()[0]
+    ran = engine.advance(first, on_line=quiet, cancel=threading.Event()).provenance
+    assert len(looked) == 2
+    assert {one.after for one in ran.inputs.values()} == {one.before for one in ran.inputs.values()}
+    known = engine.advance(first, on_line=quiet, cancel=threading.Event()).provenance
+    assert {one.after for one in known.inputs.values()} == {None}
+
+
+def test_a_job_is_labelled_and_named_by_its_workspace(engine, runner, workspace, tmp_path):
+    jobs: list[Job] = []
+    runner.during = jobs.append
+    advance(engine, toy_rows()[0])
+    other = fill_workspace(tmp_path / "clone")
+    advance(Engine(other, runner=runner, run_id="r1", logs=other / ".assay/logs"), toy_rows()[0])
+    here, there = jobs
+    assert here.labels["assay.workspace"] == label_of(workspace)
+    assert here.labels["assay.run"] == there.labels["assay.run"] == "r1"
+    assert here.name != there.name
+    assert workspace_of(workspace / ".assay/runs/r1/tree") == workspace
 
 
 def test_execute_alone_serves_plain_dvc(workspace: Path, runner: FakeRunner, cancel):

@@ -81,5 +81,5 @@ def test_plain_words_are_those_of_yaml_1_2(text: str, value: object):
 
 def test_a_broken_lock_without_a_journal_says_what_to_do(tmp_path: Path):
     (tmp_path / "dvc.lock").write_text("")
-    with pytest.raises(ValueError, match=r"git checkout -- dvc\.lock"):
+    with pytest.raises(lock_text.LockBroken, match=r"git checkout -- dvc\.lock"):
         lock_text.read(tmp_path / "dvc.lock", tmp_path / "journal")

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 from toy_workspace import FakeRunner, dvc, git, quiet, toy_rows
 
-from containers.owner import Owner
+from containers.owner import Owner, started
+from containers.reap import LOGS, WORKSPACE_LABEL, label_of
 from lineage import runs
 from lineage.artifacts import ArtifactMissing
 from lineage.engine import NOTES, Engine
@@ -258,6 +260,47 @@ def test_a_tag_holds_the_environments_that_git_ignores(workspace: Path):
     run = create(workspace)
     runs.close(run, record(run))
     assert git(workspace, "show", f"run/{run.id}:environments.yaml") == "base: process:fake"
+
+
+def _begin_and_die(workspace: Path, runner: str) -> str:
+    """Start a stage that sleeps, kill what started it, and return the job's name."""
+    begin = subprocess.Popen(
+        [sys.executable, str(CRASH), str(workspace), runner], stdout=subprocess.PIPE, text=True
+    )
+    with begin as process:
+        name = process.stdout.readline().strip()
+        process.kill()
+    return name
+
+
+def test_the_orphan_of_a_killed_process_is_ended_by_the_next_start(workspace: Path):
+    name, pid = _begin_and_die(workspace, "process").split()
+    assert name.startswith("assay-")
+    assert started(int(pid)) is not None
+    [closed] = runs.reconcile(workspace)
+    assert closed in name
+    give_up = time.monotonic() + 3
+    while started(int(pid)) is not None:
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    assert not list((workspace / LOGS).rglob(".*.fence"))
+
+
+@pytest.mark.docker
+def test_the_orphan_of_a_killed_process_is_ended_in_its_container(workspace: Path, engine):
+    name = _begin_and_die(workspace, "docker").split()[0]
+    ours = {"label": f"{WORKSPACE_LABEL}={label_of(workspace)}"}
+    assert [one["Names"] for one in engine.containers(filters=ours)] == [[f"/{name}"]]
+    runs.reconcile(workspace)
+    assert engine.containers(all=True, filters=ours) == []
+
+
+def test_without_an_engine_there_is_no_wait(workspace: Path, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{workspace}/none.sock")
+    (workspace / ".assay").mkdir()
+    began = time.monotonic()
+    assert runs.reconcile(workspace) == ()
+    assert time.monotonic() - began < 0.2
 
 
 def test_two_processes_at_once_both_finish_and_a_third_restores(workspace: Path):
