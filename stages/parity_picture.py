@@ -1,6 +1,7 @@
 """Draws the samples on which two sides differ most: reference, candidate, difference."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-DPI = 110
-PANEL_INCHES = 2.1
+# A phone shows the picture some 330 px wide: 720 px shrink to that, and 8 points (20 px) to 9 px.
+DPI = 180
+PANEL_INCHES = 1.25
+WIDTH_INCHES = 4.0
+POINTS = 8
+LINE_INCHES = 1.35 * POINTS / 72  # a line of text
+LONGEST = 50  # characters across the picture
 COLOURS = (3, 4)  # channels of a picture that can be shown in colour
 MAX_CHANNELS_FIRST = 16  # a first axis of up to so many, shorter than the others, holds channels
 PLANE, VOLUME = 2, 3  # numbers of axes
@@ -22,8 +28,9 @@ PLANE, VOLUME = 2, 3  # numbers of axes
 
 def say(text: str) -> bytes:
     """Return a small picture that holds one sentence: nothing is drawn, and this is why."""
-    figure = Figure(figsize=(6, 1.2), dpi=DPI)
-    figure.text(0.5, 0.5, text, ha="center", va="center", wrap=True, fontsize=10)
+    lines = textwrap.wrap(text, LONGEST)
+    figure = Figure(figsize=(WIDTH_INCHES, (len(lines) + 2) * LINE_INCHES), dpi=DPI)
+    figure.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", fontsize=POINTS)
     return _png(figure)
 
 
@@ -35,22 +42,42 @@ def draw(pair: Pair, rows: Sequence[int], ids: Sequence[str]) -> bytes:
         rows: which samples, the worst first.
         ids: of all paired samples.
     """
-    size = (3 * PANEL_INCHES + 0.8, len(rows) * (PANEL_INCHES + 0.35) + 0.5)
-    figure = Figure(figsize=size, dpi=DPI, layout="constrained")
-    figure.suptitle(f"Step {pair.step}: the samples that differ most", fontsize=13)
-    axes = figure.subplots(len(rows), 3, squeeze=False)
-    for line, row in zip(axes, rows, strict=True):
+    height = len(rows) * (PANEL_INCHES + 4 * LINE_INCHES) + 1.5 * LINE_INCHES
+    figure = Figure(figsize=(WIDTH_INCHES, height), dpi=DPI)
+    top = height - 1.2 * LINE_INCHES
+    _write(figure, 0.05, top, _short(f"Step {pair.step}: what differs most"), weight="bold")
+    for at, row in enumerate(rows):
+        top = height - 1.5 * LINE_INCHES - at * (PANEL_INCHES + 4 * LINE_INCHES)
+        _write(figure, 0.05, top - 1.2 * LINE_INCHES, _short(str(ids[row])))
+        places = [_place(figure, column, top - 3.6 * LINE_INCHES) for column in range(3)]
         reference = _showable(np.asarray(pair.reference[row]))
         candidate = _showable(np.asarray(pair.candidate[row]))
-        _panel(line[0], reference, f"{ids[row]}: reference")
-        _panel(line[1], candidate, "candidate")
+        _panel(places[0], reference, "reference")
+        _panel(places[1], candidate, "candidate")
         if reference.shape == candidate.shape:
-            _panel(line[2], candidate - reference, "candidate - reference", signed=True)
+            _panel(places[2], candidate - reference, "difference", signed=True)
         else:
-            line[2].set_axis_off()
+            places[2].set_axis_off()
             text = f"shapes differ\n{list(reference.shape)}\n{list(candidate.shape)}"
-            line[2].text(0.5, 0.5, text, ha="center", va="center", fontsize=10)
+            places[2].text(0.5, 0.5, text, ha="center", va="center", fontsize=POINTS)
     return _png(figure)
+
+
+def _place(figure: Figure, column: int, top: float) -> "Axes":
+    """Return axes of one panel; `top` in inches from below."""
+    width, height = figure.get_size_inches()
+    left = 0.05 + column * (WIDTH_INCHES - 0.1 - PANEL_INCHES) / 2
+    box = (left / width, (top - PANEL_INCHES) / height)
+    return figure.add_axes((*box, PANEL_INCHES / width, PANEL_INCHES / height))
+
+
+def _write(figure: Figure, left: float, below: float, text: str, weight: str = "normal") -> None:
+    width, height = figure.get_size_inches()
+    figure.text(left / width, below / height, text, fontsize=POINTS, fontweight=weight)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _showable(sample: "NDArray[Any]") -> "NDArray[np.float64]":
@@ -68,10 +95,10 @@ def _panel(
     axes: "Axes", values: "NDArray[np.float64]", title: str, *, signed: bool = False
 ) -> None:
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-    axes.set_title(f"{title}\n{low:.4g} to {high:.4g}", fontsize=10)
+    axes.set_title(f"{title}\n{low:.3g} to {high:.3g}", fontsize=POINTS, pad=3)
     if values.ndim == 1:
         axes.plot(values, linewidth=1)
-        axes.tick_params(labelsize=6)
+        axes.tick_params(labelbottom=False, labelleft=False, length=2)  # the title has the range
         return
     axes.set_axis_off()
     if signed:

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
@@ -67,13 +68,18 @@ def page(request, tmp_path_factory):
     sys.path.insert(0, str(Path(__file__).parents[1] / "stages"))
     from planted_world import gap_in_features, report_inputs, scratch_wins
 
+    from stages.parity_picture import draw
     from stages.report import Inputs, PageParams, run
+    from stages.step_pairs import Pair
 
     folder = tmp_path_factory.mktemp("page")
     planted = dict(request.param)
     if planted.pop("rich", False):
         planted |= {"features": gap_in_features(), "probe": scratch_wins()}
     inputs = Inputs(**report_inputs(folder, **planted))
+    samples = np.arange(3 * 8 * 8).reshape(3, 8, 8) % 17
+    pair = Pair("01_turn", "turn", samples, samples.transpose(0, 2, 1))
+    inputs.worst.write_bytes(draw(pair, [0, 2], ["real_3", "real_4", "real_5"]))
     made = run(PageParams(case="digits", title="Digits, <served>"), inputs, folder)
     path = folder / "report.html"
     path.write_text(made.page, encoding="utf-8")

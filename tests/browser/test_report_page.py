@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from stages.parity_picture import DPI, POINTS
+
 pytestmark = pytest.mark.browser
 
 WIDTHS = (390, 1440)
@@ -52,10 +54,6 @@ def requested(browser):
     return [event["request"]["url"] for event in sent]
 
 
-def test_the_browser_is_there_where_it_is_required(browser):
-    assert browser.capabilities["browserName"] in ("chrome", "chromium", "chrome-headless-shell")
-
-
 def test_no_request_leaves_the_page(browser, page):
     shown(browser, page, 1440)
     urls = requested(browser)
@@ -79,6 +77,16 @@ def test_chart_text_is_legible_on_a_phone(browser, page):
     shown(browser, page, 390)
     smallest = browser.execute_script(SMALLEST_CHART_TEXT)
     assert smallest is None or smallest >= LEAST_TEXT_PX
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_text_in_the_picture_of_samples_is_legible(browser, page, width):
+    shown(browser, page, width)
+    scales = browser.execute_script(
+        "return [...document.querySelectorAll('.scroll img')].map(i => i.width / i.naturalWidth)"
+    )
+    assert len(scales) == ("differs most" in page.read_text(encoding="utf-8"))
+    assert all(POINTS / 72 * DPI * scale >= LEAST_TEXT_PX for scale in scales), scales
 
 
 @pytest.mark.parametrize("width", WIDTHS)
