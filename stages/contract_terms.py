@@ -4,13 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from stages.stage import InputFault
-
-Share = Annotated[float, Field(ge=0, le=1)]
+from stages.stage import InputFault, Share
 
 
 class _Terms(BaseModel):

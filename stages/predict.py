@@ -43,5 +43,5 @@ class Outputs:
 
 
 STAGE = SideStage(
-    __name__, PredictParams, Inputs, Outputs, Needs(memory="4GiB", timeout_s=1800, gpu=True)
+    __name__, PredictParams, Inputs, Outputs, needs=Needs(memory="4GiB", timeout_s=1800, gpu=True)
 )

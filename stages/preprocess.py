@@ -44,4 +44,4 @@ class Outputs:
     steps: Annotated[Path, STEPS]
 
 
-STAGE = SideStage(__name__, PreprocessParams, Inputs, Outputs, Needs(timeout_s=1800))
+STAGE = SideStage(__name__, PreprocessParams, Inputs, Outputs, needs=Needs(timeout_s=1800))

@@ -15,7 +15,7 @@ from stages.reports.predict import OUTPUTS
 from stages.reports.probe import PROBE, ProbeAnswer
 from stages.reports.split import ROLES, SPLIT, SplitReport
 from stages.reports.train import TRAIN, TrainReport
-from stages.stage import FromCase, Params, Stage
+from stages.stage import FromCase, Params, Stage, is_report
 
 
 class PageParams(Params):
@@ -59,19 +59,10 @@ def run(params: PageParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
     from stages.answers import Side, rows_of
     from stages.page_view import confusion, draw, lay_out
 
-    answer = Answer(
-        case=params.case,
-        title=params.title,
-        data=inputs.data,
-        train=inputs.train,
-        contract=inputs.contract,
-        split=inputs.split,
-        parity=inputs.parity,
-        features=inputs.features,
-        probe=inputs.probe,
-        diagnose=inputs.diagnose,
-        gate=inputs.gate,
-    )
+    reports = {
+        field.name: getattr(inputs, field.name) for field in STAGE.inputs if is_report(field.type)
+    }
+    answer = Answer(case=params.case, title=params.title, **reports)
     rows = rows_of(inputs.roles, "real", "diagnose")
     said = {
         "reference": Side(inputs.reference_outputs).labels("real-reference", rows),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import pydantic
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 Root = Literal["case", "workspace"]
@@ -70,6 +71,9 @@ class NotApplicable(Report):
     not_applicable: str  # the reason, one sentence
 
 
+Share = Annotated[float, pydantic.Field(ge=0, le=1)]
+
+
 class Estimate(BaseModel):
     """A figure with its 95 % interval and the rows that it rests on."""
 
@@ -79,6 +83,7 @@ class Estimate(BaseModel):
     low: float
     high: float
     n: int
+    groups: int | None = None  # the groups that the rows came in; None: rows count one by one
 
 
 class Step(BaseModel):
@@ -128,82 +133,19 @@ class Needs:
         return int(number) * {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A question with typed params, inputs and outputs, answered in one of our images.
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """A question with its types and needs, whoever's code answers it."""
 
-    `run(params, inputs, into)` returns the outputs. An output that is a `Path` was written by the
-    stage itself, under `into`, at `PLACE.under(into)`; all others are written for it.
-    """
-
-    run: Callable[..., Any]
-    image: str  # a family, or a key of the case in braces: "{train.image}"
-    needs: Needs = Needs()
-    files: tuple[
-        str, ...
-    ] = ()  # templates and the like, relative to the workspace: mounted and hashed
-
-    @property
-    def module(self) -> str:
-        """The module that declares it."""
-        return self.run.__module__
-
-    @property
-    def name(self) -> str:
-        """The module's last word; also its section in params.yaml."""
-        return self.module.rpartition(".")[2]
-
-    @property
-    def question(self) -> str:
-        """The first line of the module's docstring."""
-        return str(sys.modules[self.module].__doc__).strip().splitlines()[0]
-
-    @property
-    def entry(self) -> str:
-        """The module that a runner starts."""
-        return "stages.enter"
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """The sides that it runs for; empty when it runs once."""
-        return ()
-
-    @property
-    def params(self) -> type[Params]:
-        """The type of its params."""
-        return typing.cast("type[Params]", typing.get_type_hints(self.run)["params"])
-
-    @property
-    def inputs(self) -> tuple[Field, ...]:
-        """What it reads."""
-        return tuple(_declared(self.inputs_type))
-
-    @property
-    def inputs_type(self) -> type:
-        """The record that `run` takes."""
-        return typing.cast("type", typing.get_type_hints(self.run)["inputs"])
-
-    @property
-    def outputs(self) -> tuple[Field, ...]:
-        """What it writes."""
-        return tuple(_declared(typing.get_type_hints(self.run)["return"]))
-
-
-@dataclass(frozen=True, slots=True)
-class SideStage:
-    """A question answered by a side's own code, in the side's own image and interpreter.
-
-    The work stands in `sides.<name>`, which sees the standard library, numpy and the case's code.
-    """
-
-    module: str  # the declaring module: __name__
+    module: str  # the declaring module
     params: type[Params]
     inputs_type: type
     outputs_type: type
+    image: str  # a family, or a key of the case in braces: "{train.image}"
+    entry: str  # the module that a runner starts
     needs: Needs = Needs()
-    files: tuple[str, ...] = ()
-    sides: tuple[str, ...] = ("reference", "candidate")
-    image: str = "{{side}.image}"
+    files: tuple[str, ...] = ()  # templates and the like, of the workspace: mounted and hashed
+    sides: tuple[str, ...] = ()  # that it runs for; empty when it runs once
 
     @property
     def name(self) -> str:
@@ -214,11 +156,6 @@ class SideStage:
     def question(self) -> str:
         """The first line of the module's docstring."""
         return str(sys.modules[self.module].__doc__).strip().splitlines()[0]
-
-    @property
-    def entry(self) -> str:
-        """The module that a runner starts."""
-        return "sides.enter"
 
     @property
     def inputs(self) -> tuple[Field, ...]:
@@ -229,6 +166,65 @@ class SideStage:
     def outputs(self) -> tuple[Field, ...]:
         """What it writes."""
         return tuple(_declared(self.outputs_type))
+
+
+class Stage(Declared):
+    """A question answered in one of our images.
+
+    `run(params, inputs, into)` returns the outputs. An output that is a `Path` was written by the
+    stage itself, under `into`, at `PLACE.under(into)`; all others are written for it.
+    """
+
+    run: Callable[..., Any]
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        *,
+        image: str,
+        needs: Needs = Needs(),
+        files: tuple[str, ...] = (),
+    ) -> None:
+        hints = typing.get_type_hints(run)
+        super().__init__(
+            module=run.__module__,
+            params=hints["params"],
+            inputs_type=hints["inputs"],
+            outputs_type=hints["return"],
+            image=image,
+            entry="stages.enter",
+            needs=needs,
+            files=files,
+        )
+        object.__setattr__(self, "run", run)
+
+
+class SideStage(Declared):
+    """A question answered by a side's own code, in the side's own image and interpreter.
+
+    The work stands in `sides.<name>`, which sees the standard library, numpy and the case's code.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        params: type[Params],
+        inputs_type: type,
+        outputs_type: type,
+        *,
+        needs: Needs = Needs(),
+        sides: tuple[str, ...] = ("reference", "candidate"),
+    ) -> None:
+        super().__init__(
+            module=module,
+            params=params,
+            inputs_type=inputs_type,
+            outputs_type=outputs_type,
+            image="{{side}.image}",
+            entry="sides.enter",
+            needs=needs,
+            sides=sides,
+        )
 
 
 def case_keys(params: type[Params]) -> Mapping[str, str]:

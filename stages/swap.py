@@ -37,5 +37,5 @@ class Outputs:
 
 
 STAGE = SideStage(
-    __name__, SwapParams, Inputs, Outputs, Needs(timeout_s=1800), sides=("reference",)
+    __name__, SwapParams, Inputs, Outputs, needs=Needs(timeout_s=1800), sides=("reference",)
 )
