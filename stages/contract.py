@@ -39,9 +39,10 @@ class Outputs:
 def run(params: ContractParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001
     """Hold sim and real to the contract.
 
-    A row that no model can use (unreadable, wrong shape, not finite, a label outside the set, an id
-    that stands twice) is left out. A breach that may itself be the fault under examination, such as
-    an unexpected range, type or share of duplicates, is a finding and the row stays.
+    A row that no model can use (unreadable, wrong shape, not finite, a label outside the set) is
+    left out. An id that stands twice never comes here: the stage `data` refuses such a folder. A
+    breach that may itself be the fault under examination, such as an unexpected range, type or
+    share of duplicates, is a finding and the row stays.
     """
     from stages.contract_terms import read_contract
     from stages.sample_table import sample_table
