@@ -12,7 +12,7 @@ from stages.stage import CasePath, FromCase, InputFault, Needs, Params, Stage
 
 
 class TrainParams(Params):
-    """How the case trains; without it its weights are taken as they are."""
+    """How the case trains, where it does not give the weights."""
 
     call: Annotated[str | None, FromCase("train.call")] = None
     seed: Annotated[int, FromCase("train.seed")] = 0
@@ -20,7 +20,7 @@ class TrainParams(Params):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The training samples, and weights that the case may give instead."""
+    """The training samples, and the weights that the case may give: nothing is trained then."""
 
     train: Annotated[Path, TRAIN_SET]
     weights: Annotated[Path | None, CasePath("reference.weights")]
@@ -35,22 +35,23 @@ class Outputs:
 
 
 def run(params: TrainParams, inputs: Inputs, into: Path) -> Outputs:
-    """Train by the case's own function, or copy the given weights."""
+    """Copy the given weights, or else train by the case's own function.
+
+    What stands in `model` afterwards is the reference, for every stage that reads it.
+    """
     model = MODEL.under(into)
     model.mkdir()
     metrics: dict[str, float] = {}
     origin: Literal["trained", "given"] = "given"
-    if params.call:
+    if inputs.weights is None:
         origin, metrics = "trained", _train(params, inputs.train, model)
-    elif inputs.weights is None:
-        raise InputFault("case.yaml states neither train.call nor reference.weights.")
     elif inputs.weights.is_dir():
         shutil.copytree(inputs.weights, model, dirs_exist_ok=True)
     else:
         shutil.copyfile(inputs.weights, model / inputs.weights.name)
     files = _digests(model)
     if not files:
-        source = f"train.call ({params.call})" if params.call else "reference.weights"
+        source = "reference.weights" if inputs.weights else f"train.call ({params.call})"
         raise CaseCodeError(f"{source} left no file: there is no model.")
     return Outputs(report=TrainReport(origin=origin, files=files, metrics=metrics), model=model)
 
@@ -60,12 +61,14 @@ def _train(params: TrainParams, samples: Path, model: Path) -> dict[str, float]:
 
     from stages.dataset import read_manifest
 
+    if params.call is None:
+        raise InputFault("case.yaml states neither train.call nor reference.weights.")
     call = f"train.call ({params.call})"
     if read_manifest(samples).empty:
         raise InputFault(
             f"{call} needs training samples: give data.train, or let data.make write train/."
         )
-    train = load(str(params.call), "train.call")
+    train = load(params.call, "train.call")
     with calling(call):
         metrics = train(samples, model, params.seed)
     try:

@@ -62,6 +62,19 @@ def test_given_weights_are_copied(place, one_file):
     assert list(outputs.report.files) == (["w.bin"] if one_file else ["deep/w.bin"])
 
 
+def test_given_weights_are_the_reference_even_beside_a_training(place):
+    (place / "given").mkdir()
+    (place / "given/w.bin").write_bytes(b"w")
+    outputs = train(place, "train", weights=place / "given")
+    assert (outputs.report.origin, list(outputs.report.files)) == ("given", ["w.bin"])
+    assert outputs.report.metrics == {}
+
+
+def test_neither_weights_nor_a_training_is_refused(place):
+    with pytest.raises(InputFault, match=r"neither train.call nor reference.weights"):
+        train(place)
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
