@@ -89,8 +89,7 @@ class Investigation:
             error=str(error) if error else None,
         )
         self.engine.close()
-        close = runs.abandon if error else runs.finish
-        close(self.run, record)
+        runs.close(self.run, record)
         return record
 
 

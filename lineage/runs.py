@@ -30,10 +30,8 @@ __all__ = [
     "Run",
     "RunUnknown",
     "SnapshotRefused",
-    "abandon",
     "close",
     "create",
-    "finish",
     "list_runs",
     "open_artifact",
     "read_run",
@@ -198,16 +196,6 @@ def close(run: Run, record: RunRecord | None) -> str:
         tag(run.workspace, _commit(run, record), record)
     _remove(run)
     return tag_name(run.id)
-
-
-def finish(run: Run, record: RunRecord) -> str:
-    """Close a run; `close` takes its place."""
-    return close(run, record)
-
-
-def abandon(run: Run, record: RunRecord | None) -> str:
-    """Close a run; `close` takes its place."""
-    return close(run, record)
 
 
 def _commit(run: Run, record: RunRecord) -> str:

@@ -20,7 +20,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 def run(case: str, isolation: str, say: Say) -> Answer:
     """Investigate a case in this process."""
     root = workspace.find(Path.cwd())
-    runs.reconcile(root)
+    runs.reconcile(root, say)
     investigation = begin(root, case, isolation, say)
     try:
         where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
