@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from assay.intervals import Interval, bootstrap_mean, wilson
 
-Z_95 = 1.959963984540054
-
 
 def accuracy(
     correct: NDArray[np.bool_], groups: NDArray[Any] | None, *, num_draws: int, seed: int
@@ -32,7 +30,7 @@ def accuracy(
     by_rows = wilson(int(correct.sum()), len(correct))
     if groups is None or len(np.unique(groups)) in (1, len(correct)):
         return by_rows
-    by_groups = bootstrap_mean(correct, groups, num_draws, seed)
+    by_groups = bootstrap_mean(correct, groups, num_draws, seed).within(0, 1)
     return Interval(
         value=by_rows.value,
         low=min(by_rows.low, by_groups.low),

@@ -1,6 +1,21 @@
-"""How sure a share or a mean is: Wilson, the bootstrap over groups, McNemar for pairs."""
+"""How sure a share or a mean is: Wilson, the bootstrap over groups, McNemar for pairs.
 
-from dataclasses import dataclass
+Groups are few (14 forms, 5 of them in a role), and percentiles of a bootstrap over few groups are
+too narrow. They are therefore widened about the value by t / z * sqrt(G / (G - 1)): Student's
+quantile with G - 1 degrees of freedom over the normal one, and what the bootstrap's spread lacks
+(Cameron, Gelbach and Miller 2008; Bell and McCaffrey 2002). Coverage of 95 % intervals over 2000
+simulated sets of G groups of 126 rows, rates of groups from a beta of deviation .12:
+
+| | G = 4 | 5 | 14 |
+|---|---|---|---|
+| percentiles, a share | .81 | .87 | .92 |
+| widened, a share (`criteria.accuracy`) | .95 | .94 | .95 |
+| percentiles, a skewed paired loss | .80 | .83 | .90 |
+| widened, a skewed paired loss | .93 | .93 | .93 |
+| `crossed.crossed_mean`, five fits | .96 | .95 | .96 |
+"""
+
+from dataclasses import dataclass, replace
 from math import exp, lgamma, log, sqrt
 from statistics import NormalDist
 from typing import Any, Literal
@@ -17,8 +32,7 @@ class Interval:
     """A value and the bounds of its two-sided confidence interval, in the units of the value.
 
     `n` counts rows. `resampled` says what a bootstrap drew ("groups" or "rows"; None where no
-    bootstrap was needed) and `num_units` how many of those there were: below some 20 units a
-    percentile interval is too narrow, and a reader should be told.
+    bootstrap was needed) and `num_units` how many of those there were.
     """
 
     value: float
@@ -27,6 +41,15 @@ class Interval:
     n: int
     resampled: Literal["groups", "rows"] | None = None
     num_units: int | None = None
+
+    @property
+    def groups(self) -> int | None:
+        """How many groups the rows came in; None where they count one by one."""
+        return self.num_units if self.resampled == "groups" else None
+
+    def within(self, low: float, high: float) -> "Interval":
+        """Return it with its bounds cut to what the figure can be at all."""
+        return replace(self, low=max(low, self.low), high=min(high, self.high))
 
 
 def wilson(num_correct: int, num_rows: int, level: float = 0.95) -> Interval:
@@ -58,6 +81,31 @@ class Resampled:
     draws: NDArray[np.float64]
     resampled: Literal["groups", "rows"]
     num_units: int
+
+    def bounds(
+        self, values: NDArray[np.float64], draws: NDArray[np.float64], level: float
+    ) -> NDArray[np.float64]:
+        """Give (2, columns): percentiles of the draws, widened about the values for few units."""
+        percentiles = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        bounds: NDArray[np.float64] = values + few_units(self.num_units, level) * (
+            percentiles - values
+        )
+        return bounds
+
+
+def few_units(num_units: int, level: float = 0.95) -> float:
+    """Say by how much a percentile interval over so many units has to be widened.
+
+    >>> [round(few_units(number), 2) for number in (4, 5, 14, 1000)]
+    [1.87, 1.58, 1.14, 1.0]
+    """
+    from scipy.special import ndtri, stdtrit
+
+    if num_units == 1:  # all draws are equal: there is nothing to widen
+        return 1.0
+    upper = (1 + level) / 2
+    normal, student = float(ndtri(upper)), float(stdtrit(num_units - 1, upper))
+    return student / normal * sqrt(num_units / (num_units - 1))
 
 
 def resample_means(
@@ -104,7 +152,7 @@ def bootstrap_mean(
     seed: int = 0,
     level: float = 0.95,
 ) -> Interval:
-    """Bound a mean by the percentiles of its bootstrap over groups.
+    """Bound a mean by its bootstrap over groups, widened for few of them.
 
     Args:
         values_rows: (rows,) numbers or booleans, all finite.
@@ -120,7 +168,7 @@ def bootstrap_mean(
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
         raise ValueError(f"a mean needs finite values, one a row: shape {values.shape}")
     found = resample_means(values[:, None], groups_rows, num_draws=num_draws, seed=seed)
-    low, high = np.quantile(found.draws[:, 0], [(1 - level) / 2, (1 + level) / 2])
+    low, high = found.bounds(values.mean(keepdims=True), found.draws, level)[:, 0]
     return Interval(
         value=float(values.mean()),
         low=float(low),
@@ -147,24 +195,34 @@ def bootstrap_difference(  # noqa: PLR0917 - the order of `bootstrap_mean`
     return bootstrap_mean(candidate - reference, groups_rows, num_draws, seed, level)
 
 
-def mcnemar_exact(reference_right: ArrayLike, candidate_right: ArrayLike) -> float:
-    """Two-sided exact p that both are right equally often (McNemar 1947; binomial, not chi-square).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """Rows on which just one of two sides is right, and how likely chance is so uneven."""
+
+    lost: int  # the reference is right, the candidate wrong
+    gained: int  # the other way round
+    p_value: float
+
+
+def mcnemar(reference_right: ArrayLike, candidate_right: ArrayLike) -> Paired:
+    """Test that both are right equally often: two-sided, exact (McNemar 1947; no chi-square).
 
     Args:
         reference_right: (rows,) booleans.
         candidate_right: (rows,) booleans of the same rows; rows are taken as independent.
 
-    >>> mcnemar_exact([True] * 6, [False] * 6)
-    0.03125
+    >>> mcnemar([True] * 6, [False] * 6)
+    Paired(lost=6, gained=0, p_value=0.03125)
     """
     reference, candidate = np.asarray(reference_right, bool), np.asarray(candidate_right, bool)
     if reference.shape != candidate.shape:
         raise ValueError(f"not the same rows: {reference.shape} and {candidate.shape}")
-    total = int((reference != candidate).sum())
-    fewer = min(int((reference & ~candidate).sum()), int((candidate & ~reference).sum()))
+    lost, gained = int((reference & ~candidate).sum()), int((candidate & ~reference).sum())
+    total = lost + gained
     # Log space: with 10**5 pairs the binomial terms leave the range of a double.
     terms = (
         lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) - total * log(2)
-        for k in range(fewer + 1)
+        for k in range(min(lost, gained) + 1)
     )
-    return min(1.0, round(2 * sum(map(exp, terms)), 15))
+    p_value = min(1.0, round(2 * sum(map(exp, terms)), 15))
+    return Paired(lost=lost, gained=gained, p_value=p_value)

@@ -20,24 +20,6 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-def benjamini_yekutieli(p: ArrayLike) -> NDArray[np.float64]:
-    """Adjust so that the expected share of false alarms among the alarms stays below the level.
-
-    It holds under any dependence, as between the columns of one table (Benjamini and Yekutieli
-    2001).
-
-    >>> benjamini_yekutieli([0.01, 0.02]).round(3).tolist()
-    [0.03, 0.03]
-    """
-    p_values = _checked(p)
-    ranks = np.arange(1, len(p_values) + 1)
-    order = np.argsort(p_values, kind="stable")
-    scaled = p_values[order] * len(p_values) * (1 / ranks).sum() / ranks
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return adjusted
-
-
 def _checked(p: ArrayLike) -> NDArray[np.float64]:
     p_values = np.asarray(p, dtype=np.float64)
     # Written so that NaN fails too.

@@ -16,17 +16,15 @@ class Difference:
 
     Shapes differ: `equal` is False and every figure None. A NaN or an infinity against anything
     else is an infinite gap: `max_abs` is then None, `num_nan_mismatch` and `num_inf_mismatch` count
-    them, and `max_abs_finite`, `mean_abs` speak of the pairs of finite numbers (None without any).
-    `share_differing` is of values, `share_rows_differing` of rows. `worst_rows` are the rows beyond
-    the tolerance, the widest gap first, ties in order.
+    them, and `mean_abs` speaks of the pairs of finite numbers (None without any). `share_differing`
+    is of values. `worst_rows` are the rows beyond the tolerance, the widest gap first, ties in
+    order.
     """
 
     equal: bool
     max_abs: float | None
-    max_abs_finite: float | None
     mean_abs: float | None
     share_differing: float | None
-    share_rows_differing: float | None
     num_rows: int
     num_nan_mismatch: int
     num_inf_mismatch: int
@@ -62,8 +60,8 @@ def compare(
     if reference.ndim == 0 or candidate.ndim == 0 or not len(reference):
         raise ValueError(f"parity needs rows: shapes {reference.shape} and {candidate.shape}")
     if reference.shape != candidate.shape:
-        return _difference(reference, candidate, _Tally(0, 0, 0, 0, 0.0, None, ()))
-    tally = _Tally(0, 0, 0, 0, 0.0, None, ())
+        return _difference(reference, candidate, _Tally(0, 0, 0, 0.0, None, ()))
+    tally = _Tally(0, 0, 0, 0.0, None, ())
     step = max(1, BLOCK_VALUES * len(reference) // max(1, reference.size))
     for start in range(0, len(reference), step):
         rows = slice(start, start + step)
@@ -75,7 +73,6 @@ def compare(
 @dataclass(frozen=True, slots=True)
 class _Tally:
     num_differing: int
-    num_rows_differing: int
     num_nan: int
     num_inf: int
     sum_finite: float
@@ -87,7 +84,6 @@ class _Tally:
         widest = [gap for gap in (self.max_finite, other.max_finite) if gap is not None]
         return _Tally(
             self.num_differing + other.num_differing,
-            self.num_rows_differing + other.num_rows_differing,
             self.num_nan + other.num_nan,
             self.num_inf + other.num_inf,
             self.sum_finite + other.sum_finite,
@@ -118,7 +114,6 @@ def _tally(
     worst = rows[np.argsort(-gaps_rows[rows], kind="stable")[:NUM_WORST]]
     return _Tally(
         int(differing.sum()),
-        len(rows),
         int(nan_mismatch.sum()),
         int(inf_mismatch.sum()),
         float(gap[finite].sum()),
@@ -134,10 +129,8 @@ def _difference(reference: NDArray[Any], candidate: NDArray[Any], tally: _Tally)
     return Difference(
         equal=comparable and tally.num_differing == 0,
         max_abs=None if infinite else tally.max_finite,
-        max_abs_finite=tally.max_finite,
         mean_abs=tally.sum_finite / tally.num_finite if tally.num_finite else None,
         share_differing=tally.num_differing / max(1, reference.size) if comparable else None,
-        share_rows_differing=tally.num_rows_differing / len(reference) if comparable else None,
         num_rows=len(reference),
         num_nan_mismatch=tally.num_nan,
         num_inf_mismatch=tally.num_inf,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.criteria import accuracy, drop
-from assay.intervals import Interval, bootstrap_difference
+from assay.intervals import Interval, Paired, bootstrap_difference, mcnemar
 from assay.swap import shapley_intervals
 
 Component = Literal["preprocessing", "model", "postprocessing", "data"]
@@ -53,6 +53,7 @@ class Shares:
     data: Interval
     preprocessing: Interval
     model: Interval
+    paired: Paired  # as deployed against the reference, on real rows
     on_sim: Interval | None  # what the whole candidate loses on validation
     steps: Mapping[str, Interval]
 
@@ -68,18 +69,24 @@ def attribute(answers: Answers, *, num_draws: int = 2000, seed: int = 0) -> Shar
     }
     # A loss: the sign of the change is turned by counting wrong answers.
     wrong = {cell: ~real[cell] for cell in CELLS}
-    parts = shapley_intervals(wrong, groups, num_draws, seed)
+    parts = {
+        name: loss.within(-1, 1)
+        for name, loss in shapley_intervals(wrong, groups, num_draws, seed).items()
+    }
     return Shares(
         **levels,
         gap=drop(levels["sim"], levels["candidate"]),
         data=drop(levels["sim"], levels["reference"]),
         preprocessing=parts[PREPROCESSING],
         model=parts[MODEL],
+        paired=mcnemar(real[NOTHING], real[EVERYTHING]),
         on_sim=None
         if answers.sim_candidate is None
-        else bootstrap_difference(answers.sim_candidate, sim, answers.sim_groups, num_draws, seed),
+        else bootstrap_difference(
+            answers.sim_candidate, sim, answers.sim_groups, num_draws, seed
+        ).within(-1, 1),
         steps={
-            key: bootstrap_difference(correct, real[NOTHING], groups, num_draws, seed)
+            key: bootstrap_difference(correct, real[NOTHING], groups, num_draws, seed).within(-1, 1)
             for key, correct in answers.swaps.items()
         },
     )
@@ -102,8 +109,9 @@ class Seen:
     first_differing_step: str | None  # along the chain
     model_differs: bool  # the models answer differently on the same tensors
     raw_equal: bool  # ... though their raw outputs are equal
-    data_kind: str | None  # what the data branch found; None: nothing names it
-    corroborated: bool  # a second examination sees the domains part as well
+    domains_part: (
+        bool  # a second examination, of layers or of labels, sees simulation leave reality
+    )
     has_labels: bool = (
         True  # without, "right" means "as the reference says": nothing speaks of data
     )
@@ -111,7 +119,11 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """One difference and what it costs."""
+    """One difference and what it costs.
+
+    Harmless: the whole interval of its cost lies within the margin. Undecided: it may cost nothing,
+    or more than that.
+    """
 
     component: Component
     kind: str
@@ -122,6 +134,12 @@ class Cause:
     harmless: bool
     undone: bool = False  # it costs something alone, and the rest of the candidate makes up for it
     masked: bool = False  # real rows cannot show its cost: the reference fails on them already
+
+    @property
+    def undecided(self) -> bool:
+        """Nothing shows that it costs anything, and nothing that it does not."""
+        unknown = self.explains is None or self.explains.low <= 0
+        return unknown and not self.harmless and not self.masked
 
 
 def rank(shares: Shares, seen: Seen, *, margin: float) -> tuple[Cause, ...]:
@@ -134,28 +152,27 @@ def rank(shares: Shares, seen: Seen, *, margin: float) -> tuple[Cause, ...]:
     """
     causes = _unmask([*_steps(shares, seen, margin), *_model(shares, seen, margin)], shares, margin)
     if seen.has_labels and shares.data.low > 0 and not costs_nothing(shares.data, margin):
-        strength: Strength = "strong" if seen.corroborated else "moderate"
-        kind = seen.data_kind or "unknown"
+        strength: Strength = "strong" if seen.domains_part else "moderate"
+        kind = "sim_to_real_gap" if seen.domains_part else "unknown"
         causes.append(_cause("data", kind, shares.data, strength))
     return tuple(sorted(causes, key=_place))
 
 
 def costs_nothing(loss: Interval, margin: float) -> bool:
-    """Tell whether a loss lies within the margin, or is a gain; straddling 0 will do if small.
+    """Tell whether a loss is shown to lie within the margin: not to see one is not to have none.
 
-    >>> costs_nothing(Interval(value=0.01, low=-0.01, high=0.03, n=100), 0.02)
+    >>> costs_nothing(Interval(value=0.001, low=-0.01, high=0.015, n=100), 0.02)
     True
-    >>> costs_nothing(Interval(value=0.05, low=-0.01, high=0.11, n=100), 0.02)
+    >>> costs_nothing(Interval(value=0.01, low=-0.2, high=0.22, n=100), 0.02)
     False
     """
-    return loss.high <= margin or (loss.low <= 0 and loss.value <= margin)
+    return loss.high <= margin
 
 
 def _strength(loss: Interval, *, harmless: bool, margin: float) -> Strength:
-    """Grade an intervention on pairs; harmless is strong once 3 / n is within the margin."""
+    """Grade an intervention on pairs; harmless is strong once 3 / n is within the margin too."""
     if harmless:
-        bounded = loss.high <= margin and 3 / loss.n <= margin
-        return "strong" if bounded else "moderate"
+        return "strong" if 3 / loss.n <= margin else "moderate"
     return "strong" if loss.low > 0 else "weak"
 
 
@@ -189,20 +206,23 @@ def _step(step: Different, shares: Shares, free: bool, margin: float, *, alone: 
     exchanged = loss is not None
     if loss is None and alone:
         loss = shares.preprocessing  # the only step that differs is all of it
-    harmless = free or (loss is not None and costs_nothing(loss, margin))
+    by_itself = loss is not None and costs_nothing(loss, margin)
+    undone = free and not by_itself and loss is not None and loss.low > 0
+    if free and not by_itself:
+        exchanged, loss = False, shares.preprocessing  # it is the whole chain that speaks for it
+    harmless = free or by_itself
     strength: Strength = "weak"
     if loss is not None:
         strength = _strength(loss, harmless=harmless, margin=margin)
     if strength == "strong" and not exchanged:
         strength = "moderate"
-    undone = free and loss is not None and not costs_nothing(loss, margin)
     return Cause(
         component="preprocessing",
         kind=step.kind or "unknown",
         key=step.key,
         step=step.name,
-        explains=shares.preprocessing if undone else loss,
-        strength="moderate" if undone else strength,
+        explains=loss,
+        strength=strength,
         harmless=harmless,
         undone=undone,
     )

@@ -12,26 +12,6 @@ from assay.intervals import Interval, resample_means
 MAX_COMPONENTS = 5  # 32 cells; beyond that a full factorial swap is not what one would run
 
 
-def shapley(cells: Mapping[frozenset[str], float]) -> dict[str, float]:
-    """Share the change from the empty to the full cell among the components (Shapley 1953).
-
-    A share is the mean, over all orders of swapping, of what the metric does when the component is
-    swapped. The shares add up to full minus empty; a component that never matters gets 0.
-
-    Args:
-        cells: the metric with just these components swapped, for every subset of the components.
-
-    Raises:
-        ValueError: a cell is missing, or there are more than five components.
-
-    >>> shapley({frozenset(): 0.9, frozenset({"model"}): 0.5})
-    {'model': -0.4}
-    """
-    components, subsets = _layout(cells)
-    shares = _weights(components, subsets) @ np.array([cells[subset] for subset in subsets], float)
-    return dict(zip(components, map(float, shares), strict=True))
-
-
 def shapley_intervals(
     correct_cells: Mapping[frozenset[str], ArrayLike],
     groups: ArrayLike | None,
@@ -39,14 +19,25 @@ def shapley_intervals(
     seed: int = 0,
     level: float = 0.95,
 ) -> dict[str, Interval]:
-    """Bound each Shapley share of the mean by a bootstrap over groups, the same draws in all cells.
+    """Share what the mean does from the empty to the full cell among the components (Shapley 1953).
+
+    A share is the mean, over all orders of swapping, of what the metric does when the component is
+    swapped. The shares add up to full minus empty; a component that never matters gets 0. Each is
+    bounded by a bootstrap over groups, with the same draws in all cells.
 
     Args:
         correct_cells: (rows,) booleans or numbers a cell, over the same rows.
         groups: (rows,) labels; None, or one group only, resamples rows instead.
         num_draws: how many resamples.
         seed: of the generator.
-        level: of the two-sided percentile intervals.
+        level: of the two-sided intervals.
+
+    Raises:
+        ValueError: a cell is missing or has other rows, or there are more than five components.
+
+    >>> cells = {frozenset(): [1, 1, 1, 1], frozenset({"model"}): [1, 0, 1, 0]}
+    >>> shapley_intervals(cells, None)["model"].value
+    -0.5
     """
     components, subsets = _layout(correct_cells)
     columns = [np.asarray(correct_cells[subset], dtype=np.float64) for subset in subsets]
@@ -59,10 +50,11 @@ def shapley_intervals(
     values = np.stack(columns, axis=1)
     weights = _weights(components, subsets)
     found = resample_means(values, groups, num_draws=num_draws, seed=seed)
-    bounds = np.quantile(found.draws @ weights.T, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    shares = weights @ values.mean(axis=0)
+    bounds = found.bounds(shares, found.draws @ weights.T, level)
     return {
         component: Interval(
-            value=float(weights[at] @ values.mean(axis=0)),
+            value=float(shares[at]),
             low=float(bounds[0, at]),
             high=float(bounds[1, at]),
             n=len(values),

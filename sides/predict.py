@@ -59,7 +59,6 @@ def run(params: Dict[str, Any], inputs: Dict[str, Optional[Path]], into: Path, s
         "side": side,
         "model": params["model"],
         "sets": counts,
-        "device": device,
         "errors": errors,
         "num_nonfinite_rows": nonfinite,
     }

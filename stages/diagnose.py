@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from stages.figures import estimate
 from stages.reports.diagnose import DIAGNOSE, DiagnoseReport, Finding, Level, Part
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
@@ -11,10 +12,9 @@ from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
 from stages.reports.split import ROLES
 from stages.reports.swap import SWAP, SwapAnswer, SwapReport
-from stages.stage import Estimate, Params, Stage
+from stages.stage import Params, Stage
 
 if TYPE_CHECKING:
-    from assay.intervals import Interval
     from assay.ranking import Answers, Cause, Seen
     from stages.answers import Rows, Side
     from stages.sentences import Scene
@@ -78,6 +78,7 @@ def run(params: DiagnoseParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
         agreement=accuracy(same, rows.groups, num_draws=params.resamples, seed=params.seed),
         measured_as="accuracy" if labelled else "agreement with the reference",
         labelled=labelled,
+        margin=params.margin,
     )
     labels, raw = models_differ(reference, candidate, rows, params.atol_outputs)
     seen = _seen(inputs, labels_differ=labels, raw_differs=raw, labelled=labelled)
@@ -139,8 +140,7 @@ def _seen(inputs: Inputs, *, labels_differ: bool, raw_differs: bool, labelled: b
         first_differing_step=parity.first_differing_step if parity else None,
         model_differs=labels_differ or raw_differs,
         raw_equal=labels_differ and not raw_differs,
-        data_kind="sim_to_real_gap" if begins or learns else None,
-        corroborated=begins or learns,
+        domains_part=begins or learns,
         has_labels=labelled,
     )
 
@@ -153,18 +153,18 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
         verdict=sentences.verdict(causes, scene),
         measured_as=scene.measured_as,
         levels=[
-            Level(name="simulation", metric=_estimate(shares.sim)),
-            *([Level(name="real, reference", metric=_estimate(shares.reference))] if known else []),
+            Level(name="simulation", metric=estimate(shares.sim)),
+            *([Level(name="real, reference", metric=estimate(shares.reference))] if known else []),
             Level(
                 name="real, as deployed" if known else "real, agreement with the reference",
-                metric=_estimate(shares.candidate),
+                metric=estimate(shares.candidate),
             ),
         ],
-        gap=_estimate(shares.gap) if known else None,
+        gap=estimate(shares.gap) if known else None,
         parts=[
-            *([Part(component="data", loss=_estimate(shares.data))] if known else []),
-            Part(component="preprocessing", loss=_estimate(shares.preprocessing)),
-            Part(component="model", loss=_estimate(shares.model)),
+            *([Part(component="data", loss=estimate(shares.data))] if known else []),
+            Part(component="preprocessing", loss=estimate(shares.preprocessing)),
+            Part(component="model", loss=estimate(shares.model)),
         ],
         findings=[
             Finding(
@@ -172,21 +172,19 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
                 kind=cause.kind,
                 step=cause.step,
                 title=sentences.title(cause, scene),
-                explains=None if cause.explains is None else _estimate(cause.explains),
+                explains=None if cause.explains is None else estimate(cause.explains),
                 strength=cause.strength,
                 evidence=sentences.evidence(cause, scene),
                 action=sentences.action(cause, scene),
                 harmless=cause.harmless,
+                undecided=cause.undecided,
             )
             for cause in causes
         ],
         actions=sentences.mend_first(causes, scene),
         not_examined=sentences.not_examined(scene),
+        margin=scene.margin,
     )
-
-
-def _estimate(found: "Interval") -> Estimate:
-    return Estimate(value=found.value, low=found.low, high=found.high, n=found.n)
 
 
 STAGE = Stage(run, image="base")

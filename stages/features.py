@@ -19,7 +19,7 @@ from stages.reports.features import (
 from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
-from stages.stage import CasePath, FromCase, Needs, NotApplicable, Params, Stage
+from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +51,6 @@ class Inputs:
     """The reference's model and the tensors that its own preprocessing made."""
 
     model: Annotated[Path, MODEL]
-    weights: Annotated[Path | None, CasePath("reference.weights")]  # these instead, where given
     sim: Annotated[Path, TENSORS_SIM.of("reference")]
     real: Annotated[Path, TENSORS_REAL.of("reference")]
     roles: Annotated[Path, ROLES]
@@ -88,7 +87,7 @@ def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     from stages.torch_device import prepare
 
     device = prepare(params.device, NEEDS.threads)
-    model = build(params.model, "reference.model", inputs.weights or inputs.model)
+    model = build(params.model, "reference.model", inputs.model)
     if not isinstance(model, Module):
         return _no_answer(f"The model is a {type(model).__name__}, no torch module with layers.")
     check_layers(model, params.layers)
@@ -102,7 +101,7 @@ def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
         if len(set(side.groups)) < 2:  # noqa: PLR2004
             text = f"{name} has fewer than 2 groups with finite features"
             return _no_answer(f"{text}: a difference between groups looks like one of the domain.")
-    return _compared(params, sides["sim"], sides["real"], device)
+    return _compared(params, sides["sim"], sides["real"])
 
 
 def _read(
@@ -130,7 +129,7 @@ def _read(
     )
 
 
-def _compared(params: FeaturesParams, sim: _Rows, real: _Rows, device: str) -> Outputs:
+def _compared(params: FeaturesParams, sim: _Rows, real: _Rows) -> Outputs:
     from assay.mmd import mmd_test
     from assay.multiplicity import holm
     from assay.pca import project
@@ -148,6 +147,7 @@ def _compared(params: FeaturesParams, sim: _Rows, real: _Rows, device: str) -> O
         for layer, values in sim.features.items()
     }
     adjusted = holm([result.p_value for result in found.values()])
+    least = max(result.smallest_p_value for result in found.values())
     gaps = [
         LayerGap(
             layer=layer,
@@ -167,11 +167,11 @@ def _compared(params: FeaturesParams, sim: _Rows, real: _Rows, device: str) -> O
     report = FeaturesReport(
         layers=gaps,
         begins_at=next((gap.layer for gap in gaps if gap.p_holm <= params.alpha), None),
+        can_tell=least <= params.alpha / len(found),
         alpha=params.alpha,
         effect_means=EFFECT_MEANS,
         num_sim=len(sim.labels),
         num_real=len(real.labels),
-        device=device,
         projected_layer=last,
         projected_explained=[round(float(share), 6) for share in flat.explained],
         num_not_finite=sim.num_not_finite + real.num_not_finite,

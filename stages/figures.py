@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from stages.stage import Estimate
+
 
 class Bounded(Protocol):
     """A figure with its interval."""
@@ -21,6 +23,17 @@ class Bounded(Protocol):
     @property
     def n(self) -> int:
         """The rows that it rests on."""
+
+    @property
+    def groups(self) -> int | None:
+        """The groups that they came in; None where rows count one by one."""
+
+
+def estimate(found: Bounded) -> Estimate:
+    """Take over a figure into a report."""
+    return Estimate(
+        value=found.value, low=found.low, high=found.high, n=found.n, groups=found.groups
+    )
 
 
 def tenths(share: float, *, sign: bool = False) -> str:
@@ -54,6 +67,15 @@ def points(loss: float) -> str:
 
 
 def interval(found: Bounded, *, rows: bool = True) -> str:
-    """Write the bounds, and the rows unless told."""
-    n = f", n = {found.n}" if rows else ""
+    """Write the bounds, and what they rest on unless told."""
+    n = f", {counted(found.n, found.groups)}" if rows else ""
     return f"95 % CI {tenths(found.low)} to {tenths(found.high)}{n}"
+
+
+def counted(rows: int, groups: int | None) -> str:
+    """Write how many rows, and in how many groups.
+
+    >>> counted(641, 5), counted(641, None)
+    ('n = 641 in 5 groups', 'n = 641')
+    """
+    return f"n = {rows}" + (f" in {groups} groups" if groups else "")

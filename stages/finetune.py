@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sides.case_code import calling
+from stages.reports.probe import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +57,7 @@ class Finetune:
 
     def fit(
         self,
-        kind: str,
+        kind: Kind,
         tensors: "NDArray[np.float32]",
         targets: "NDArray[np.int64]",
         *,
@@ -91,7 +92,7 @@ class Finetune:
                 optimizer.step()
                 schedule.step()
 
-    def _choose(self, kind: str) -> "list[torch.nn.Parameter]":
+    def _choose(self, kind: Kind) -> "list[torch.nn.Parameter]":
         """Switch modes and gradients, and return the parameters to fit."""
         everything = [p for p in self._model.parameters() if p.is_floating_point()]
         self._model.train(kind != "last_layer")

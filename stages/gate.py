@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
-
+from stages.figures import interval, points
 from stages.reports.contract import CONTRACT, ContractReport
 from stages.reports.diagnose import DIAGNOSE, DiagnoseReport
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
@@ -13,12 +12,10 @@ from stages.reports.gate import GATE, METRICS, Criterion, GateReport
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.predict import OUTPUTS
 from stages.reports.split import ROLES
-from stages.stage import Params, Stage
+from stages.stage import Params, Share, Stage
 
 if TYPE_CHECKING:
     from assay.intervals import Interval
-
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class GateParams(Params):
@@ -63,7 +60,7 @@ def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
     lost = drop(sim, proved) if sim and proved else None
     criteria = [
         _contract(inputs.contract),
-        _parity(inputs.parity),
+        _parity(inputs.parity, inputs.diagnose),
         _held(
             "accuracy",
             "The candidate's accuracy on held-out real rows is at least the threshold.",
@@ -135,8 +132,8 @@ def _contract(contract: ContractReport) -> Criterion:
     )
 
 
-def _parity(parity: ParityAnswer) -> Criterion:
-    says = "Both sides' preprocessing makes the same numbers of the same rows."
+def _parity(parity: ParityAnswer, diagnosis: DiagnoseReport) -> Criterion:
+    says = "Both sides' preprocessing makes the same numbers of the same rows, or it costs nothing."
     figure, threshold, rows, passed = None, 0.0, 0, None
     if not isinstance(parity, ParityReport):
         why = parity.not_applicable
@@ -147,6 +144,8 @@ def _parity(parity: ParityAnswer) -> Criterion:
         why = "Every step agrees."
         if not passed:
             why = f"The first step that differs is `{parity.first_differing_step}`."
+            proof = _proof_of_no_harm(parity, diagnosis)
+            passed, why = bool(proof), f"{why} {proof}".strip()
     return Criterion(
         name="parity",
         says=says,
@@ -157,6 +156,27 @@ def _parity(parity: ParityAnswer) -> Criterion:
         n=rows,
         passed=passed,
         why=why,
+    )
+
+
+def _proof_of_no_harm(parity: ParityReport, diagnosis: DiagnoseReport) -> str:
+    """Say what proves that all that differs is harmless; nothing where one difference is not.
+
+    Each step was exchanged by itself, and all of them together: two harmless ones may add up.
+    """
+    found = [one for one in diagnosis.findings if one.component == "preprocessing"]
+    differing = {own.step for own in parity.own if not own.equal}
+    harmless = {one.step for one in found if one.harmless}
+    [whole] = [part.loss for part in diagnosis.parts if part.component == "preprocessing"]
+    shown = len(found) == len(harmless) and differing == harmless != set()
+    # n rows without a single loss are compatible with a share of 3 / n (Hanley 1983).
+    most = max(whole.high, 3 / whole.n)
+    if not shown or most > diagnosis.margin:
+        return ""
+    return (
+        f"The diagnosis proved every difference harmless: all of the candidate's preprocessing "
+        f"costs at most {points(most)} of {diagnosis.measured_as} "
+        f"({interval(whole)}), within the margin of {points(diagnosis.margin)}."
     )
 
 
@@ -187,6 +207,7 @@ def _held(
         high=found.high if found else None,
         threshold=threshold,
         n=found.n if found else 0,
+        groups=found.groups if found else None,
         passed=passed,
         why=why,
     )

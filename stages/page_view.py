@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from stages.figures import interval, percent, points, tenths
+from stages.figures import counted, interval, percent, points, tenths
 from stages.reports.diagnose import DiagnoseReport, Finding
 from stages.reports.features import FeaturesReport
 from stages.reports.gate import Criterion
 from stages.reports.page import Answer
-from stages.reports.probe import ProbeReport
+from stages.reports.probe import KINDS, ProbeReport
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from stages.answers import Rows
 
 TEMPLATES = Path(__file__).parent / "templates"
-KIND_NAMES = {"whole_model": "all layers", "last_layer": "last layer", "scratch": "from scratch"}
 STRENGTHS = {"strong": 3, "moderate": 2, "weak": 1}
 
 
@@ -71,7 +70,9 @@ def code(text: str) -> Markup:
     """
     marked = re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text)))
     tied = re.sub(
-        r"(?<=\d) (?=%|points)|(?<=%) (?=CI)|(?<=\bn) (?==)|(?<=\bn =) ", "&nbsp;", marked
+        r"(?<=\d) (?=%|points)|(?<=%) (?=CI)|(?<=\b[np]) (?==|&lt;)|(?<=\b[np] =) |(?<=\bp &lt;) ",
+        "&nbsp;",
+        marked,
     )
     return Markup(tied)  # noqa: S704  escaped before
 
@@ -101,7 +102,9 @@ def bar(found: Finding, diagnosis: DiagnoseReport) -> dict[str, Any]:
 
     cost = found.explains
     share = None
-    if cost and diagnosis.gap and diagnosis.gap.low > 0:
+    if found.undecided:
+        share = "undecided"
+    elif cost and diagnosis.gap and diagnosis.gap.low > 0:
         share = f"{100 * cost.value / diagnosis.gap.value:.0f} % of the gap"
     return {
         "found": found,
@@ -119,7 +122,7 @@ def few_shot_table(probe: ProbeReport) -> dict[str, Any]:
     by_place = {(point.labels, point.kind): point.accuracy for point in probe.points}
     counts = sorted({point.labels for point in probe.points})
     rows = [(count, [by_place.get((count, kind)) for kind in kinds]) for count in counts]
-    return {"kinds": [KIND_NAMES[kind] for kind in kinds], "rows": rows}
+    return {"kinds": [KINDS[kind] for kind in kinds], "rows": rows}
 
 
 def held(criterion: Criterion) -> dict[str, Any]:
@@ -141,6 +144,7 @@ def held(criterion: Criterion) -> dict[str, Any]:
         "state": {True: "open", False: "closed", None: "abstained"}[criterion.passed],
         "figure": number(None) if criterion.figure is None else write(criterion.figure),
         "bounds": bounds,
+        "counted": counted(criterion.n, criterion.groups),
         "threshold": f"{bound} {write(criterion.threshold)}",
     }
 

@@ -23,7 +23,7 @@ from stages.plots_ink import (
 )
 from stages.reports.diagnose import DiagnoseReport
 from stages.reports.features import FeaturesReport
-from stages.reports.probe import ProbeReport
+from stages.reports.probe import KINDS, Kind, ProbeReport
 from stages.stage import Estimate
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ SHOWN_POINTS = 250  # a domain
 SHOWN_SHARE = 0.005
 SHOWN_CLASSES = 12  # beyond that cells are too small for figures
 PART_NAMES = {"data": "data", "preprocessing": "preprocessing", "model": "model, postproc."}
-KINDS = {
-    "whole_model": ("fine-tune all layers", SIM, "o", "-"),
-    "last_layer": ("fine-tune last layer", THIRD, "s", ":"),
-    "scratch": ("from scratch", REAL, "^", "--"),
+LOOKS: Mapping[Kind, tuple[str, str, str]] = {
+    "whole_model": (SIM, "o", "-"),
+    "last_layer": (THIRD, "s", ":"),
+    "scratch": (REAL, "^", "--"),
 }
 
 
@@ -152,15 +152,15 @@ def few_shot(probe: ProbeReport) -> str:
     """Draw accuracy over labels for each way to use them, beside the unchanged model."""
     with inked():
         chart = Chart(304)
-        kinds = [kind for kind in KINDS if any(point.kind == kind for point in probe.points)]
-        lines = [KINDS[kind] for kind in kinds]
+        kinds = [kind for kind in LOOKS if any(point.kind == kind for point in probe.points)]
+        lines = [(KINDS[kind], *LOOKS[kind]) for kind in kinds]
         axes = chart.axes(left=42, top=52, right=12, bottom=38)
         base = probe.baseline
         axes.axhspan(100 * base.low, 100 * base.high, color=MUTED, alpha=0.16, linewidth=0)
         axes.axhline(100 * base.value, color=MUTED, linewidth=2, linestyle="-.")
         counts = sorted({point.labels for point in probe.points})
         for shift, kind in enumerate(kinds):
-            _, colour, marker, dash = KINDS[kind]
+            colour, marker, dash = LOOKS[kind]
             own = sorted((p for p in probe.points if p.kind == kind), key=lambda p: p.labels)
             x = [counts.index(point.labels) + 0.07 * (shift - 1) for point in own]
             y = np.array([100 * point.accuracy.value for point in own])

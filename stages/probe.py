@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from stages.figures import estimate
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.preprocess import TENSORS_REAL
-from stages.reports.probe import CURVE, PROBE, Kind, ProbeAnswer, ProbePoint, ProbeReport
+from stages.reports.probe import CURVE, KINDS, PROBE, Kind, ProbeAnswer, ProbePoint, ProbeReport
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
-from stages.stage import CasePath, Estimate, FromCase, Needs, NotApplicable, Params, Stage
+from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from stages.finetune import Finetune
 
 NEEDS = Needs(memory="4GiB", timeout_s=1800, gpu=True)
-KINDS: tuple[Kind, ...] = ("last_layer", "whole_model", "scratch")
 HEADER = "labels,kind,accuracy,low,high"
 
 
@@ -45,7 +45,6 @@ class Inputs:
     """The reference's model and tensors, and whether the sides' preprocessing agrees."""
 
     model: Annotated[Path, MODEL]
-    weights: Annotated[Path | None, CasePath("reference.weights")]  # these instead, where given
     real: Annotated[Path, TENSORS_REAL.of("reference")]
     roles: Annotated[Path, ROLES]
     parity: Annotated[ParityAnswer, PARITY]
@@ -80,7 +79,7 @@ def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: AR
     from stages.torch_device import prepare
 
     device = prepare(params.device, NEEDS.threads)
-    model = build(params.model, "reference.model", inputs.weights or inputs.model)
+    model = build(params.model, "reference.model", inputs.model)
     if not isinstance(model, Module):
         reason = f"The model is a {type(model).__name__}, no torch module: it cannot be fitted."
         return Outputs(report=NotApplicable(not_applicable=reason), curve=HEADER + "\n")
@@ -90,7 +89,7 @@ def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: AR
         reason = "reference.postprocess does more than rename the largest output."
         return Outputs(report=NotApplicable(not_applicable=reason), curve=HEADER + "\n")
     fit, held_out = (_rows(inputs, role, columns) for role in ("fit", "diagnose"))
-    return _judged(params, finetune, fit, held_out, device)
+    return _judged(params, finetune, fit, held_out)
 
 
 def _parity_is_broken(parity: ParityAnswer) -> str | None:
@@ -149,19 +148,17 @@ def _rows(inputs: Inputs, role: str, columns: "NDArray[np.int64]") -> _Rows:
     )
 
 
-def _judged(
-    params: ProbeParams, finetune: "Finetune", fit: _Rows, held_out: _Rows, device: str
-) -> Outputs:
+def _judged(params: ProbeParams, finetune: "Finetune", fit: _Rows, held_out: _Rows) -> Outputs:
     import numpy as np
 
+    from assay.criteria import accuracy
     from assay.crossed import crossed_mean
-    from assay.intervals import bootstrap_mean
 
-    def right() -> "NDArray[np.float64]":
+    def right() -> "NDArray[np.bool_]":
         outputs = finetune.outputs(held_out.tensors)
-        return np.asarray(outputs.argmax(axis=1) == held_out.targets, dtype=np.float64)
+        return np.asarray(outputs.argmax(axis=1) == held_out.targets)
 
-    baseline = bootstrap_mean(right(), held_out.groups, seed=params.seed)
+    baseline = accuracy(right(), held_out.groups, num_draws=2000, seed=params.seed)
     sizes = [size for size in sorted(params.labels) if size <= len(fit.targets)]
     draws = [_draw(fit.targets, (params.seed, number)) for number in range(params.resamples)]
     smallest = [drawn[: sizes[0]] for drawn in draws]
@@ -182,22 +179,24 @@ def _judged(
                     seed=params.seed + number,
                 )
                 answers.append(right())
-            tables[size, kind] = np.stack(answers)
+            tables[size, kind] = np.stack(answers).astype(np.float64)
     found = {key: crossed_mean(table, held_out.groups) for key, table in tables.items()}
     points = [
-        ProbePoint(kind=kind, labels=size, accuracy=_share(mean), resamples=params.resamples)
+        ProbePoint(
+            kind=kind,
+            labels=size,
+            accuracy=estimate(mean.within(0, 1)),
+            resamples=params.resamples,
+        )
         for (size, kind), mean in found.items()
     ]
     paired = tables[sizes[0], "whole_model"] - tables[sizes[0], "scratch"]
-    effect = crossed_mean(paired, held_out.groups)
+    effect = crossed_mean(paired, held_out.groups).within(-1, 1)
     report = ProbeReport(
-        baseline=_share(baseline),
+        baseline=estimate(baseline),
         points=points,
         pretraining=_says(effect),
-        pretraining_effect=Estimate(
-            value=effect.value, low=effect.low, high=effect.high, n=effect.n
-        ),
-        device=device,
+        pretraining_effect=estimate(effect),
         learning_rates=rates,
     )
     return Outputs(report=report, curve="\n".join([HEADER, *map(_line, points)]) + "\n")
@@ -248,11 +247,6 @@ def _says(effect: "Interval") -> Literal["helps", "hurts", "undecided"]:
     if effect.low > 0:
         return "helps"
     return "hurts" if effect.high < 0 else "undecided"
-
-
-def _share(mean: "Interval") -> Estimate:
-    low, high = max(0.0, mean.low), min(1.0, mean.high)
-    return Estimate(value=mean.value, low=low, high=high, n=mean.n)
 
 
 def _line(point: ProbePoint) -> str:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from assay.ranking import Cause, Shares
-from stages.figures import Bounded, interval, percent, points
+from stages.figures import Bounded, counted, interval, percent, points
 from stages.reports.features import FeaturesAnswer, FeaturesReport
 from stages.reports.parity import OwnDifference, ParityAnswer, ParityReport
 from stages.reports.predict import PredictReport
-from stages.reports.probe import ProbeAnswer, ProbePoint, ProbeReport
+from stages.reports.probe import KINDS, ProbeAnswer, ProbePoint, ProbeReport
 from stages.reports.swap import SwapAnswer, SwappedStep, SwapReport
 from stages.stage import NotApplicable
 
@@ -33,6 +33,7 @@ class Scene:
     agreement: Bounded  # both models on the same tensors: share of rows with the same label
     measured_as: str
     labelled: bool
+    margin: float  # metric points that nobody would miss
 
 
 def title(cause: Cause, scene: Scene) -> str:
@@ -91,19 +92,22 @@ def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
         return _nothing_broke(scene) + beside
     beside = f" {_harmless(num_spared, ' beside it')}" if num_spared else ""
     clear = sorted((cause for cause in guilty if _is_clear(cause)), key=_is_data)
+    undecided = [cause for cause in guilty[1:] if cause.undecided]
+    beside = "".join(f" {_undecided(cause, scene)}" for cause in undecided) + beside
     if not clear:
         first = guilty[0]
-        rows = scene.shares.candidate.n
-        unclear = f"{title(first, scene)}. {rows} real rows do not show what it costs."
-        return f"{unclear} {action(first, scene)}{beside}"
+        return f"{title(first, scene)}. {_unclear(first, scene)} {action(first, scene)}{beside}"
     first, *others = clear
     also = "".join(_also(cause) for cause in others)
     return f"{title(first, scene)}. {_cost(first, scene)}{also} {action(first, scene)}{beside}"
 
 
 def mend_first(causes: tuple[Cause, ...], scene: Scene) -> list[str]:
-    """List what to do in the order in which to do it: the deployment before the data."""
-    guilty = sorted((cause for cause in causes if not cause.harmless), key=_is_data)
+    """List what to do in its order: the deployment before the data, the undecided last."""
+    guilty = sorted(
+        (cause for cause in causes if not cause.harmless),
+        key=lambda cause: (cause.undecided, _is_data(cause)),
+    )
     return list(dict.fromkeys(action(cause, scene) for cause in guilty))
 
 
@@ -135,6 +139,19 @@ def _also(cause: Cause) -> str:
     names = {"model": "The model", "postprocessing": "The postprocessing"}
     step = f"Step `{cause.step}`" if cause.step else "The rest of the preprocessing"
     return f" {names.get(cause.component, step)} costs {cost} more."
+
+
+def _unclear(cause: Cause, scene: Scene) -> str:
+    rows = f"{scene.shares.candidate.n} real rows do not show"
+    if not cause.undecided or cause.explains is None:
+        return f"{rows} what it costs."
+    return f"{rows} whether it costs anything: undecided ({interval(cause.explains)})."
+
+
+def _undecided(cause: Cause, scene: Scene) -> str:
+    about = interval(cause.explains) if cause.explains else "it could not be measured"
+    named = title(cause, scene)
+    return f"Undecided beside it: {named[0].lower()}{named[1:]} ({about})."
 
 
 def _harmless(number: int, where: str = "") -> str:
@@ -218,7 +235,21 @@ def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
         said.append(f"The candidate's step cannot take the reference's input: {swapped.error}")
     if swapped:
         said.append(f"{_calls(swapped)}.")
-    return said + _caveats(cause, scene)
+    return said + _deployed(cause, scene) + _caveats(cause, scene)
+
+
+def _deployed(cause: Cause, scene: Scene) -> list[str]:
+    """Compare the sides as they are deployed, row by row, where a difference may cost something."""
+    if cause.harmless or not scene.labelled:
+        return []
+    found = scene.shares.paired
+    p = "p < 0.0001" if found.p_value < 1e-4 else f"p = {found.p_value:.2g}"  # noqa: PLR2004
+    return [
+        (
+            f"As deployed, the reference is right and the candidate wrong on {found.lost} real "
+            f"rows, the reverse on {found.gained} (exact McNemar {p}, rows taken as independent)."
+        )
+    ]
 
 
 def _moves(loss: Bounded) -> str:
@@ -235,6 +266,13 @@ def _calls(swapped: SwappedStep) -> str:
 
 
 def _caveats(cause: Cause, scene: Scene) -> list[str]:
+    if cause.undecided:
+        return [
+            (
+                f"Undecided: it may cost nothing, or more than {points(scene.margin)}; more "
+                f"labelled real rows, from more groups, would tell."
+            )
+        ]
     if cause.undone:
         return ["The rest of the candidate makes up for it: the whole chain costs nothing."]
     if cause.masked and scene.shares.on_sim:
@@ -264,7 +302,7 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
         f"The candidate's model cannot take `{name}`: {why}"
         for name, why in scene.candidate.errors.items()
     ]
-    return said + _caveats(cause, scene)
+    return said + _deployed(cause, scene) + _caveats(cause, scene)
 
 
 def _data_evidence(scene: Scene) -> list[str]:
@@ -272,7 +310,8 @@ def _data_evidence(scene: Scene) -> list[str]:
     said = [
         (
             f"With nothing from the candidate, the reference is right on "
-            f"{percent(shares.sim.value)} of validation rows (n = {shares.sim.n}) and on "
+            f"{percent(shares.sim.value)} of validation rows "
+            f"({counted(shares.sim.n, shares.sim.groups)}) and on "
             f"{percent(shares.reference.value)} of real rows ({interval(shares.reference)})."
         )
     ]
@@ -285,6 +324,11 @@ def _data_evidence(scene: Scene) -> list[str]:
 
 def _feature_evidence(features: FeaturesReport) -> str:
     rows = f"{features.num_sim} simulated and {features.num_real} real rows"
+    if not features.can_tell:
+        return (
+            f"Whether a layer tells {rows} apart cannot be told: too few groups for any "
+            f"Holm-adjusted p to reach {features.alpha:g}."
+        )
     if features.begins_at is None:
         return f"No examined layer tells {rows} apart (Holm, alpha = {features.alpha:g})."
     layer = next(layer for layer in features.layers if layer.layer == features.begins_at)
@@ -295,13 +339,13 @@ def _feature_evidence(features: FeaturesReport) -> str:
 
 
 def _probe_evidence(probe: ProbeReport) -> list[str]:
-    best, words = best_point(probe), {"last_layer": "the last layer", "whole_model": "all layers"}
-    how = "Training from scratch" if best.kind == "scratch" else f"Fine-tuning {words[best.kind]}"
+    best = best_point(probe)
+    verb = "Training" if best.kind == "scratch" else "Fine-tuning"
     said = [
         (
-            f"{how} on {best.labels} real labels reaches {percent(best.accuracy.value)} "
-            f"({interval(best.accuracy)}) on held-out real rows; the unchanged model has "
-            f"{percent(probe.baseline.value)}."
+            f"{verb} {KINDS[best.kind]} on {best.labels} real labels reaches "
+            f"{percent(best.accuracy.value)} ({interval(best.accuracy)}) on held-out real rows; "
+            f"the unchanged model has {percent(probe.baseline.value)}."
         )
     ]
     if probe.pretraining != "undecided":
@@ -329,8 +373,7 @@ def _data_action(scene: Scene) -> str:
         better = scene.probe.pretraining == "hurts"
         why = ", which does better here than fine-tuning" if better else ""
         return f"Train from scratch on {best.labels} real labels{why}: {gain}."
-    how = {"last_layer": "the last layer", "whole_model": "all layers"}[best.kind]
-    return f"Fine-tune {how} on {best.labels} real labels: {gain}."
+    return f"Fine-tune {KINDS[best.kind]} on {best.labels} real labels: {gain}."
 
 
 def _nothing_broke(scene: Scene) -> str:

@@ -21,7 +21,8 @@ class Finding(Report):
     strength: Strength
     evidence: list[str]
     action: str  # what restores service now
-    harmless: bool  # a difference that is there and costs nothing
+    harmless: bool  # a difference that is there, and whose whole interval lies within the margin
+    undecided: bool  # nothing shows that it costs anything, and nothing that it does not
 
 
 class Level(Report):
@@ -49,3 +50,4 @@ class DiagnoseReport(Report):
     findings: list[Finding]  # causes first, by what they explain; harmless differences last
     actions: list[str]  # what to do now, in this order
     not_examined: list[str]
+    margin: float  # metric points that nobody would miss

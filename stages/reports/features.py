@@ -17,9 +17,7 @@ class LayerGap(Report):
     p_holm: float
     effect: float
     permuted: str  # groups or rows
-    smallest_p_value: float | None = (
-        None  # the least that the groups allow: above alpha, silence means nothing
-    )
+    smallest_p_value: float | None = None  # the least that so many groups allow
 
 
 class FeaturesReport(Report):
@@ -27,12 +25,12 @@ class FeaturesReport(Report):
 
     layers: list[LayerGap]
     begins_at: str | None  # the first layer whose Holm-adjusted p is at most alpha
+    can_tell: bool = True  # False: so few groups that no p could reach alpha; silence means nothing
     alpha: float
     effect_means: str
     no_effect: float = 0.5  # the effect where sim and real are alike
     num_sim: int
     num_real: int
-    device: str
     projected_layer: str
     projected_explained: list[float]
     num_not_finite: int = 0  # rows whose features hold a NaN or an infinity: not compared

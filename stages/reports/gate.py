@@ -18,6 +18,7 @@ class Criterion(Report):
     high: float | None
     threshold: float
     n: int
+    groups: int | None = None  # that the n rows came in; None: rows count one by one
     passed: bool | None  # None: too little data to tell
     why: str
 

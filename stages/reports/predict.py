@@ -17,6 +17,5 @@ class PredictReport(Report):
     side: str
     model: str
     sets: dict[str, int]  # set -> rows
-    device: str
     errors: dict[str, str]  # set -> why the model could not take these tensors
     num_nonfinite_rows: dict[str, int] = Field(default_factory=dict)  # set -> rows with NaN or inf

@@ -119,7 +119,6 @@ def _predicted(side, sets, refuses):
         side=side,
         model="model:Net",
         sets={name: len(said) for name, said in sets.items() if name not in refuses},
-        device="cpu",
         errors=dict.fromkeys(refuses, "expected 1 channel, got 3"),
     )
 
@@ -204,7 +203,6 @@ def gap_in_features() -> FeaturesReport:
         effect_means="chance that a simulated row is told from a real one",
         num_sim=400,
         num_real=400,
-        device="cpu",
         projected_layer="fc1",
         projected_explained=[0.41, 0.17],
     )
@@ -225,7 +223,6 @@ def scratch_wins() -> ProbeReport:
         ],
         pretraining="hurts",
         pretraining_effect=estimate(-0.05, 0.02),
-        device="cpu",
     )
 
 

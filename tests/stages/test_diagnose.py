@@ -106,8 +106,28 @@ def test_no_fault_is_said_in_words(tmp_path):
 def test_few_rows_leave_a_difference_undecided(tmp_path):
     report = diagnosed(tmp_path, steps={"turn": (0.1, "transpose")}, rows=60, num_groups=60, seed=2)
     [finding] = report.findings
-    assert (finding.strength, finding.harmless) == ("weak", False)
+    assert (finding.strength, finding.harmless, finding.undecided) == ("weak", False, True)
     assert "do not show" in report.verdict
+    assert "undecided" in report.verdict
+    assert any(said.startswith("Undecided") for said in finding.evidence)
+
+
+def test_what_is_undecided_beside_a_cause_is_said_and_not_blamed(tmp_path):
+    planted = {"turn": (0.7, "transpose"), "scale": (0.05, "scale")}
+    report = diagnosed(tmp_path, steps=planted, rows=180, num_groups=12, seed=4)
+    by_step = {finding.step: finding for finding in report.findings}
+    assert not by_step["turn"].undecided
+    assert by_step["scale"].undecided
+    assert report.verdict.startswith("Step `turn`")
+    assert "Undecided beside it: step `scale`" in report.verdict
+    assert "`turn`" in report.actions[0]
+
+
+def test_the_sides_are_compared_row_by_row(tmp_path):
+    [finding] = diagnosed(tmp_path, steps={"turn": (0.7, "transpose")}).findings
+    [said] = [said for said in finding.evidence if "McNemar" in said]
+    assert "the candidate wrong on 2" in said
+    assert "p < 0.0001" in said
 
 
 def test_without_labels_agreement_stands_in(tmp_path):

@@ -43,13 +43,15 @@ def model(monkeypatch):
     return made
 
 
-def examine(tmp_path: Path, sim, real, layers=("gate", "head"), groups=None, **params) -> Outputs:
+def examine(
+    tmp_path: Path, sim, real, layers=("gate", "head"), *, groups=None, num_groups=20, **params
+) -> Outputs:
     np.save(tmp_path / "sim.npy", np.asarray(sim, np.float32))
     np.save(tmp_path / "real.npy", np.asarray(real, np.float32))
     lines = ["dataset,id,row,path,label,group,role"]
     for name, rows, role in (("sim", sim, "validation"), ("real", real, "diagnose")):
         for i in range(len(rows)):
-            group = f"{name}-g{i % 20}" if groups is None else groups
+            group = f"{name}-g{i % num_groups}" if groups is None else groups
             lines.append(f"{name},{name}{i},{i},,{i % 2},{group},{role}")
     (tmp_path / "roles.csv").write_text("\n".join(lines) + "\n")
     given = {"num_permutations": 199, "device": "cpu", "layers": list(layers)} | params
@@ -57,7 +59,6 @@ def examine(tmp_path: Path, sim, real, layers=("gate", "head"), groups=None, **p
         FeaturesParams(model="toy_model:build", **given),
         Inputs(
             model=tmp_path,
-            weights=None,
             sim=tmp_path / "sim.npy",
             real=tmp_path / "real.npy",
             roles=tmp_path / "roles.csv",
@@ -115,6 +116,13 @@ def test_rows_that_are_not_finite_are_counted_and_not_compared(tmp_path, model):
     real[3, 0] = np.nan
     report = examine(tmp_path, normal(1), real).report
     assert (report.num_real, report.num_not_finite) == (199, 1)
+
+
+def test_groups_too_few_for_any_verdict_are_said_to_be_so(tmp_path, model):
+    """Two groups against two: six deals, so that no p is below 1/3, however far apart they are."""
+    report = examine(tmp_path, normal(1), normal(2) + 9, num_groups=2).report
+    assert (report.begins_at, report.can_tell) == (None, False)
+    assert examine(tmp_path, normal(1), normal(2) + 9).report.can_tell
 
 
 def test_the_row_cap_holds(tmp_path, model):

@@ -52,6 +52,12 @@ CASES = {
         "closed",
         {"contract": True, "parity": False, "accuracy": False, "drop": False, "agreement": False},
     ),
+    "a step that is proved harmless": ({"steps": {"scale": (0.0, "scale")}}, "open", GOOD),
+    "a harmless step beside one that costs": (
+        {"steps": {"scale": (0.0, "scale"), "turn": (0.7, "transpose")}},
+        "closed",
+        {"contract": True, "parity": False, "accuracy": False, "drop": False, "agreement": False},
+    ),
     "a gap that both sides share": (
         {"real": 0.45},
         "closed",
@@ -79,6 +85,20 @@ CASES = {
 def test_each_criterion_says_passed_failed_or_cannot_tell(tmp_path, planted, verdict, found):
     report = gated(tmp_path, **planted).report
     assert (report.verdict, passes(report)) == (verdict, found)
+
+
+def test_a_harmless_difference_passes_by_its_proof(tmp_path):
+    report = gated(tmp_path, steps={"scale": (0.0, "scale")}).report
+    [found] = [one for one in report.criteria if one.name == "parity"]
+    assert found.figure == 1.0  # the numbers do differ
+    assert "`scale`" in found.why
+    assert "proved every difference harmless" in found.why
+
+
+def test_an_undecided_difference_does_not_pass(tmp_path):
+    planted = {"steps": {"turn": (0.02, "transpose")}, "rows": 240, "num_groups": 12}
+    report = gated(tmp_path, **planted).report
+    assert passes(report)["parity"] is False
 
 
 def test_a_straddled_threshold_says_how_many_rows_would_decide(tmp_path):

@@ -74,7 +74,6 @@ def examine(
         ProbeParams(model="toy_model:build", classes=CLASSES, **given),
         Inputs(
             model=tmp_path,
-            weights=None,
             real=tmp_path / "real.npy",
             roles=tmp_path / "roles.csv",
             parity=parity,

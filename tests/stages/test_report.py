@@ -106,6 +106,28 @@ def test_strings_of_a_case_stay_text(tmp_path):
     assert page.count("<svg") == page.count("</svg>")
 
 
+def test_silence_of_too_few_groups_is_not_called_agreement(tmp_path):
+    features = gap_in_features()
+    layers = [layer.model_copy(update={"p_holm": 0.4}) for layer in features.layers]
+    change = {"layers": layers, "begins_at": None, "can_tell": False, "num_not_finite": 3}
+    planted = {"real": 0.45, "features": features.model_copy(update=change)}
+    made = reported(tmp_path, **planted)
+    assert "Cannot tell: too few groups" in made.page
+    assert "3 rows were left out" in made.page
+    assert "No examined layer tells" not in made.page
+    [gap] = made.answer.diagnose.findings
+    assert any("cannot be told: too few groups" in said for said in gap.evidence)
+
+
+def test_intervals_say_how_many_groups_they_rest_on(tmp_path):
+    page = reported(tmp_path, **WITH_DATA).page
+    assert "n&nbsp;=&nbsp;300 in 15 groups" in page
+
+
+def test_no_report_says_where_it_ran(tmp_path):
+    assert '"device"' not in to_json(reported(tmp_path, **WITH_DATA).answer)
+
+
 def test_without_pictures_no_sample_is_embedded(tmp_path):
     page = reported(tmp_path, pictures="none", **FULL).page
     assert "data:image" not in page

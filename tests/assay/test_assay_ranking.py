@@ -1,0 +1,56 @@
+"""Harmless is what is shown to be so; what is not shown either way is undecided."""
+
+import numpy as np
+import pytest
+
+from assay.intervals import Interval
+from assay.ranking import CELLS, Answers, Different, Seen, attribute, costs_nothing, rank
+
+MARGIN = 0.02
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "harmless"),
+    [
+        pytest.param(-0.20, 0.01, 0.22, False, id="nobody knows"),
+        pytest.param(-0.01, 0.0, 0.021, False, id="just beyond the margin"),
+        pytest.param(-0.01, 0.0, 0.02, True, id="within the margin"),
+        pytest.param(0.001, 0.01, 0.015, True, id="a loss that nobody would miss"),
+        pytest.param(-0.3, -0.2, -0.1, True, id="a gain"),
+        pytest.param(0.0, 0.0, 0.0, True, id="nothing changes"),
+    ],
+)
+def test_only_a_bound_within_the_margin_proves_harmlessness(low, value, high, harmless):
+    found = Interval(value=value, low=low, high=high, n=100)
+    assert costs_nothing(found, MARGIN) is harmless
+
+
+def ranked(rows, num_groups, num_each_way):
+    """A step that loses so many answers and gains as many others."""
+    right = np.arange(rows) % 2 == 0
+    other = right.copy()
+    other[np.random.default_rng(0).permutation(rows // 2)[:num_each_way] * 2] = False
+    other[np.random.default_rng(1).permutation(rows // 2)[:num_each_way] * 2 + 1] = True
+    answers = Answers(
+        sim=right,
+        sim_candidate=None,
+        real={cell: other if "preprocessing" in cell else right for cell in CELLS},
+        swaps={"00_scale": other},
+        sim_groups=None,
+        real_groups=np.arange(rows) % num_groups,
+    )
+    seen = Seen(
+        steps=[Different(key="00_scale", name="scale", kind="scale")],
+        first_differing_step="scale",
+        model_differs=False,
+        raw_equal=False,
+        domains_part=False,
+    )
+    [cause] = rank(attribute(answers), seen, margin=MARGIN)
+    return cause
+
+
+def test_few_rows_leave_a_step_undecided_and_many_prove_it_harmless():
+    few, many = ranked(60, 5, 3), ranked(4000, 20, 8)
+    assert (few.harmless, few.undecided, few.strength) == (False, True, "weak")
+    assert (many.harmless, many.undecided, many.strength) == (True, False, "strong")
