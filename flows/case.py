@@ -174,10 +174,13 @@ def load_case(workspace: Path, name: str) -> LoadedCase:
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         hint = f" Did you mean `{near[0]}`?" if near else ""
-        raise Faults(f"Which case? One of: {', '.join(known) or 'none yet'}. Got: {name}.{hint}")
+        raise Faults(f"Which case? One of: {', '.join(known) or 'none yet'}. Got: `{name}`.{hint}")
     file = f"cases/{name}/case.yaml"
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
+        allowed = "small letters, digits and dashes, at most 40: it names tags and containers"
+        raise Faults(f"cases/{name}: a case's name has {allowed}. Rename the folder.")
     marks = read_yaml(workspace / file, file)
-    raw = plain(marks)
+    raw = plain(marks, file)
     case = validate(Case, _fill_in(raw, file), marks, file)
     loaded = LoadedCase(name, case, raw, workspace)
     faults = _missing_places(loaded, file)

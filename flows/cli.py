@@ -62,7 +62,26 @@ def status_of(error: BaseException) -> int | None:
     return BROKE if stated is None and isinstance(error, OSError) else stated
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Group(click.Group):
+    """Usage errors are told like all others, also under --json."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run a command line."""
+        try:
+            return super().main(*args, **{**settings, "standalone_mode": False})
+        except click.ClickException as error:
+            error.show()
+            if "--json" in sys.argv:
+                told = {"error": error.format_message(), "status": error.exit_code}
+                click.echo(json.dumps(told, indent=2))
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(CANCELLED)
+
+
+@click.group(
+    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(package_name="assay")
 def main() -> None:
     """Find what the gap between simulation and the field is made of, and prove the fix.
@@ -99,7 +118,9 @@ def list_(json_: bool) -> None:
 
 @main.command()
 @click.argument("case", required=False, shell_complete=lambda *_: _case_names())
-@click.option("--last", default=10, show_default=True, help="How many runs.")
+@click.option(
+    "--last", type=click.IntRange(min=1), default=10, show_default=True, help="How many runs."
+)
 @as_json
 def status(case: str | None, last: int, json_: bool) -> None:
     """Show the server and the latest runs, of CASE or of all."""

@@ -1,5 +1,6 @@
 """A person's file that cannot be used: every fault at once, each with its place."""
 
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 Model = TypeVar("Model", bound=BaseModel)
+
+MAX_VALUES = 10_000
+"""In one file; a hundred times what a large case states."""
 
 
 class Faults(Exception):  # noqa: N818  it is the list of them, not one error
@@ -44,8 +48,12 @@ def read_yaml(path: Path, name: str) -> Any:
     if content is None:
         return {}
     if not isinstance(content, Mapping):
-        raise Faults(f"{name}: expected keys and values, got a {type(content).__name__}.")
+        raise Faults(f"{name}: expected keys and values, got {_kind(content)}.")
     return content
+
+
+def _kind(content: Any) -> str:
+    return "a list" if isinstance(content, list) else f"`{content}`"
 
 
 def line_of(content: Any, path: Sequence[str | int]) -> int | None:
@@ -62,16 +70,35 @@ def line_of(content: Any, path: Sequence[str | int]) -> int | None:
     return line
 
 
-def plain(content: Any) -> Any:
-    """Drop the line marks: builtin dicts, lists and scalars only."""
-    if isinstance(content, Mapping):
-        return {str(key): plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [plain(value) for value in content]
-    for kind in (bool, int, float, str):
-        if isinstance(content, kind):
-            return kind(content)
-    return content
+def plain(content: Any, name: str = "the file") -> Any:
+    """Drop the line marks: builtin dicts, lists and scalars only.
+
+    Raises:
+        Faults: a value of another kind (a YAML date), or more values than a person writes, as
+            aliases of aliases make them.
+    """
+    left = MAX_VALUES
+
+    def walk(value: Any, path: str) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Faults(f"{name}: more than {MAX_VALUES} values; write it without aliases.")
+        if isinstance(value, Mapping):
+            return {str(key): walk(part, f"{path}.{key}") for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [walk(part, f"{path}.{i}") for i, part in enumerate(value)]
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Faults(f"{name}: {path[1:]}: {value} is no finite number.")
+        for kind in (bool, int, float, str):
+            if isinstance(value, kind):
+                return kind(value)
+        if value is not None:
+            kind_name = type(value).__name__.lower()
+            raise Faults(f"{name}: {path[1:]}: a {kind_name} is not known here; quote it as text.")
+        return None
+
+    return walk(content, "")
 
 
 def validate(kind: type[Model], content: Any, marks: Any, name: str) -> Model:
@@ -125,5 +152,7 @@ def _model_in(annotation: Any) -> Any:
 
 
 def _short(value: Any) -> str:
-    text = repr(plain(value))
+    if isinstance(value, Mapping):
+        return f"keys {', '.join(map(str, value))}"
+    text = repr(value)
     return textwrap.shorten(text, 60, placeholder="...")

@@ -52,8 +52,17 @@ def investigate(case: str, run_id: str) -> None:
     investigation = current.get(run_id)
     investigation.flow_run_id = str(flow_run.id)
     get_run_logger().info("%s: %s in %s", case, run_id, investigation.runner.kind)
+    with investigation.stopping_on_signals():
+        _advance_all(run_id)
+    try:
+        _publish(run_id)
+    except Exception as error:  # noqa: BLE001  the UI is a courtesy: the answer is there without it
+        investigation.say(f"Prefect's UI has no verdict of this run: {error}")
+
+
+def _advance_all(run_id: str) -> None:
     futures: dict[str, PrefectFuture[str]] = {}
-    for name, needs in upstream(investigation.rows).items():
+    for name, needs in upstream(current.get(run_id).rows).items():
         waited = [futures[need] for need in needs]
         # Options by name: the task is one, its row in the UI says which stage it was.
         futures[name] = advance.with_options(name=name).submit(  # type: ignore[call-overload]
@@ -64,7 +73,6 @@ def investigate(case: str, run_id: str) -> None:
     for future in futures.values():
         if future.state.is_failed() or future.state.is_crashed():
             raise future.state.result(raise_on_failure=False)
-    _publish(run_id)
 
 
 def _publish(run_id: str) -> None:

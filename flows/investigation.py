@@ -2,19 +2,22 @@
 
 import json
 import os
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 from containers.choose import choose
 from containers.job import Runner
 from flows import graph
 from flows.case import LoadedCase, load_case
-from flows.plan import named, plan
-from lineage import runs
+from flows.plan import ENVIRONMENTS, named, plan
+from lineage import atomic, runs
 from lineage.engine import Engine
 from lineage.execute import StageFailed
 from lineage.provenance import Provenance, RunRecord
@@ -61,6 +64,26 @@ class Investigation:
         self.say(f"{name:<22} {outcome.how}{_cost(row, outcome.provenance)}")
         return outcome.how
 
+    @contextmanager
+    def stopping_on_signals(self) -> Iterator[None]:
+        """Take SIGINT and SIGTERM as the wish to stop: once asks the stages, twice is at once.
+
+        Entered inside the flow, since Prefect sets its own handler of SIGTERM around it.
+        """
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            if self.cancel.is_set():
+                raise KeyboardInterrupt
+            self.say("stopping: the stages are told to end (once more: at once)")
+            self.cancel.set()
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
     def report(self, place: str) -> Any:
         """Read a finished stage's JSON report from the worktree."""
         path = self.run.tree / self.loaded.folder / place
@@ -76,7 +99,7 @@ class Investigation:
             case=self.loaded.name,
             state=state,
             verdict=None if error else self.report(GATE.path)["verdict"],
-            sentence=str(error) if error else self.report(DIAGNOSE.path)["verdict"],
+            sentence=(str(error) or state) if error else self.report(DIAGNOSE.path)["verdict"],
             commit=self.run.commit,
             parent=self.run.parent,
             dirty=list(self.run.dirty),
@@ -86,7 +109,7 @@ class Investigation:
             ended=datetime.now(UTC).isoformat(),
             flow_run_id=self.flow_run_id,
             stages=[self.provenance[row.name] for row in self.rows if row.name in self.provenance],
-            error=str(error) if error else None,
+            error=(str(error) or state) if error else None,
         )
         self.engine.close()
         runs.close(self.run, record)
@@ -115,11 +138,12 @@ def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation
     if note:
         say(note)
     graph.write(workspace, graph.case_graph(loaded, rows))
-    if not (workspace / "environments.yaml").exists():
-        graph.write_environments(workspace, rows, runner)
+    environments = graph.environments(rows, runner)
+    if not (workspace / ENVIRONMENTS).exists():
+        atomic.write(workspace / ENVIRONMENTS, environments)
     now = datetime.now(UTC)
     run = runs.create(workspace, case, expose=_exposed(loaded), now=now)
-    graph.write_environments(run.tree, rows, runner)
+    atomic.write(run.tree / ENVIRONMENTS, environments)
     os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
     logs = workspace / ".assay/logs" / run.id
     engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, cache_dir=None)

@@ -1,7 +1,8 @@
 """From declarations to a graph: the rows of a case, its dvc.yaml, the root's dvc.yaml."""
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,28 +34,35 @@ def read_params(workspace: Path) -> Mapping[str, Any]:
     Raises:
         Faults: a section that no stage has, or a key that its stage does not know.
     """
-    marks = read_yaml(workspace / PARAMS, PARAMS)
-    params: dict[str, Any] = plain(marks)
-    faults: list[str] = []
-    sections = {stage.name: stage for stage in catalog()}
-    for section, values in params.items():
-        if section not in sections:
-            known = ", ".join(sorted(sections))
-            faults.append(_at(marks, (section,), f"no stage has this name. One of: {known}."))
-            continue
-        knobs = _knobs(sections[section])
-        for key in values or {}:
-            if key not in knobs:
-                known = ", ".join(sorted(knobs)) or "none"
-                text = f"{section} knows no such param. One of: {known}."
-                faults.append(_at(marks, (section, key), text))
+    params, faults = _params_and_faults(workspace)
     if faults:
         raise Faults(*faults)
     return params
 
 
-def _at(marks: Any, path: tuple[str, ...], text: str) -> str:
-    return f"{PARAMS}, line {line_of(marks, path)}: {'.'.join(path)}: {text}"
+def _params_and_faults(workspace: Path) -> tuple[dict[str, Any], list[str]]:
+    marks = read_yaml(workspace / PARAMS, PARAMS)
+    params: dict[str, Any] = plain(marks, PARAMS)
+    return params, _unknown(params, lambda path: f"{PARAMS}, line {line_of(marks, path)}: ")
+
+
+def _unknown(params: Mapping[str, Any], where: Callable[[Sequence[str]], str]) -> list[str]:
+    """Find sections that no stage has, and keys that their stage does not know."""
+    faults = []
+    stages = {stage.name: stage for stage in catalog()}
+    for section, values in params.items():
+        if section not in stages:
+            text = f"no stage has this name. One of: {', '.join(sorted(stages))}."
+            faults.append(f"{where((section,))}{section}: {text}")
+            continue
+        knobs = _knobs(stages[section])
+        for key in sorted(set(values or {}) - knobs):
+            near = difflib.get_close_matches(key, knobs, 1)
+            hint = f"Did you mean `{near[0]}`? " if near else ""
+            known = ", ".join(sorted(knobs)) or "none"
+            text = f"{section} knows no such param. {hint}One of: {known}."
+            faults.append(f"{where((section, key))}{section}.{key}: {text}")
+    return faults
 
 
 def _knobs(stage: AnyStage) -> set[str]:
@@ -67,13 +75,9 @@ def plan(loaded: LoadedCase) -> tuple[Row, ...]:
     Raises:
         Faults: params that do not fit, all at once.
     """
-    params = read_params(loaded.workspace)
+    params, faults = _params_and_faults(loaded.workspace)
+    faults += _unknown(loaded.case.params, lambda _: f"{loaded.folder}/case.yaml: params.")
     rows: list[Row] = []
-    faults: list[str] = []
-    faults += [
-        f"{loaded.folder}/case.yaml: params.{name}: no stage has this name."
-        for name in sorted(set(loaded.case.params) - {stage.name for stage in catalog()})
-    ]
     for stage in catalog():
         for side in stage.sides or (None,):
             try:
@@ -123,7 +127,8 @@ def _values(
     params: Mapping[str, Any],
     case: Mapping[str, Any],
 ) -> Mapping[str, Any]:
-    values = dict(params.get(stage.name) or {}) | loaded.case.params.get(stage.name, {})
+    stated = dict(params.get(stage.name) or {}) | loaded.case.params.get(stage.name, {})
+    values = {key: value for key, value in stated.items() if key in _knobs(stage)}
     for param, key in case_keys(stage.params).items():
         found = _walk(case, key.replace("{side}", side or ""))
         if found is not None:
@@ -131,8 +136,12 @@ def _values(
     try:
         return stage.params.model_validate(values).model_dump(mode="json")
     except ValidationError as error:
-        where = f"{PARAMS} or {loaded.folder}/case.yaml, params of {stage.name}"
-        faults = (f"{where}: {'.'.join(map(str, e['loc']))}: {e['msg']}." for e in error.errors())
+        own = stage.name in loaded.case.params
+        where = f"{loaded.folder}/case.yaml: params" if own else PARAMS
+        faults = (
+            f"{where}: {stage.name}.{'.'.join(map(str, e['loc']))}: {e['msg']}, got {e['input']!r}."
+            for e in error.errors()
+        )
         raise Faults(*faults) from None
 
 

@@ -39,6 +39,18 @@ class ServerError(Exception):
     exit_status = 2
 
 
+class ServerLost(Exception):  # noqa: N818  reads as the fact that it is
+    """The server stopped answering while a run was under way."""
+
+    exit_status = 3
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Prefect's server stopped answering. What was finished is kept: the same command "
+            "starts the server anew and goes on."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     """A server and whether it answers."""
@@ -81,6 +93,11 @@ def ensure(workspace: Path, on_line: Callable[[str], None]) -> str:
     if record and _answers(record.api_url):
         return record.api_url
     return start(workspace, on_line).api_url
+
+
+def answers() -> bool:
+    """Tell whether the server of this process's run still answers."""
+    return _answers(os.environ["PREFECT_API_URL"])
 
 
 def start(workspace: Path, on_line: Callable[[str], None]) -> Server:
@@ -128,6 +145,9 @@ def environment(api_url: str, workspace: Path | None = None) -> dict[str, str]:
         **NO_TELEMETRY,
         "PREFECT_API_URL": api_url,
         "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
+        # The server is on this machine: when it does not answer, waiting for minutes mends nothing.
+        "PREFECT_CLIENT_MAX_RETRIES": "2",
+        "PREFECT_API_REQUEST_TIMEOUT": "20",
         # The console belongs to assay; the run's lines still reach the server's UI.
         "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
         # An event that a dead server did not take would be printed whole, kilobytes a line.

@@ -63,8 +63,8 @@ def _message(row: Row, executed: Executed) -> str:
     said = (executed.error or {}).get("message")
     if isinstance(said, str) and said.strip():
         return said
-    detail = executed.exit.detail or f"Status {executed.exit.code}."
-    return f"{row.name} {_WORDS[executed.exit.reason]}. {detail} Its log: {executed.log}"
+    told = executed.exit.detail or f"Status {executed.exit.code}. Its log is {executed.log}."
+    return f"{row.name} {_WORDS[executed.exit.reason]}. {told}"
 
 
 def execute(

@@ -1,31 +1,30 @@
 """`assay run`: from a case's name to a verdict, a report and a tag."""
 
 import os
-import signal
 import traceback
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from flows import server, workspace
+from flows.case import load_case
 from flows.cli import CANCELLED, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
 from lineage import runs
 from lineage.provenance import RunRecord
 from stages.reports.page import PAGE
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
-
 
 def run(case: str, isolation: str, say: Say) -> Answer:
     """Investigate a case in this process."""
     root = workspace.find(Path.cwd())
     runs.reconcile(root, say)
+    load_case(root, case)  # a fault in it is told before a server is started for it
+    api = server.ensure(root, say)
+    os.environ.update(server.environment(api, root))
     investigation = begin(root, case, isolation, say)
     try:
         where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
         say(f"run {investigation.run.id} in {where}")
-        os.environ.update(server.environment(server.ensure(root, say), root))
         error = _follow(investigation)
         record = investigation.conclude(error)
     except BaseException as broken:
@@ -37,31 +36,21 @@ def run(case: str, isolation: str, say: Say) -> Answer:
 
 
 def _follow(investigation: Investigation) -> BaseException | None:
-    """Run the flow; Ctrl-C (or SIGTERM) once asks the stages to stop, twice stops at once."""
+    """Run the flow and return what ended it, if anything did."""
     from flows import current
     from flows.investigate import investigate
 
     run_id = current.register(investigation)
-    before = {number: signal.signal(number, _stopping(investigation)) for number in STOPS}
     try:
         investigate(case=investigation.loaded.name, run_id=run_id)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  told to the record, then to the person
-        return error
+        lost = (
+            status_of(error) is None and not investigation.cancel.is_set() and not server.answers()
+        )
+        return server.ServerLost() if lost else error
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         current.forget(run_id)
     return None
-
-
-def _stopping(investigation: Investigation) -> Any:
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        if investigation.cancel.is_set():
-            raise KeyboardInterrupt
-        investigation.say("stopping: the stages are told to end (Ctrl-C again: at once)")
-        investigation.cancel.set()
-
-    return stop
 
 
 def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answer:

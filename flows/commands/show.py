@@ -89,7 +89,8 @@ def _first(sentence: str) -> str:
 def report(run_id: str, open_: bool) -> Answer:
     """Bring a report out of the cache."""
     root = workspace.find(Path.cwd())
-    record = runs.read_run(root, run_id)
+    done = [record for record in runs.list_runs(root) if record.state == "done"]
+    record = done[0] if run_id == "latest" and done else runs.read_run(root, run_id)
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
     if open_:
         webbrowser.open(page.as_uri())

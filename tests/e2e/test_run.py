@@ -1,8 +1,10 @@
 """One command, from a case to a verdict; run again, changed, broken, and two at once."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from clone import Clone, make_clone
@@ -109,6 +111,31 @@ def test_a_step_that_raises_is_named_with_its_sample_and_the_same_command_resume
     resumed = clone.run()
     assert "contract" not in ran(resumed)
     assert "preprocess-candidate" in ran(resumed)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_told_to_stop_stops_its_stage_and_is_recorded(clone: Clone, number) -> None:
+    clone.edit(
+        "cases/toy/code/toy_data.py", "    rng =", "    __import__('time').sleep(300)\n    rng ="
+    )
+    words = [sys.executable, "-m", "flows", "run", "toy", "--isolation", "process", "--json"]
+    process = subprocess.Popen(
+        words,
+        cwd=clone.root,
+        env=clone.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    logs = clone.root / ".assay/logs"
+    while not list(logs.glob("*/data.log*")) and process.poll() is None:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert json.loads(out)["state"] == "cancelled"
+    assert clone.git("worktree", "list").count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,10 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
         pytest.param("schema: 1", "schema: 1\nschema: 1", "line 2: not YAML", id="a key twice"),
         pytest.param("schema: 1", "schema: [", "not YAML", id="broken YAML"),
         pytest.param(
+            "title: Toy", "title: 2020-01-01", "title: a date is not known here", id="date"
+        ),
+        pytest.param("classes: 2", "classes: .nan", "classes: nan is no finite number", id="nan"),
+        pytest.param(
             "classes: 2",
             "classes: 2\ncode: [nowhere]",
             "there is no folder cases/toy/nowhere",
@@ -145,7 +149,19 @@ def test_all_faults_are_told_at_once(workspace: Path) -> None:
 
 
 def test_an_unknown_case_lists_the_known_ones(workspace: Path) -> None:
-    assert faults(workspace, "tyo") == "Which case? One of: toy. Got: tyo. Did you mean `toy`?"
+    assert faults(workspace, "tyo") == "Which case? One of: toy. Got: `tyo`. Did you mean `toy`?"
+
+
+def test_aliases_of_aliases_are_refused_at_once(workspace: Path) -> None:
+    levels = [f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 10)}]" for i in range(1, 9)]
+    bomb = "l0: &l0 [1]\n" + "\n".join(levels) + "\n"
+    (workspace / "cases/toy/case.yaml").write_text(bomb)
+    assert "without aliases" in faults(workspace)
+
+
+def test_a_folder_that_could_name_no_tag_is_refused(workspace: Path) -> None:
+    (workspace / "cases/toy").rename(workspace / "cases/to y")
+    assert "Rename the folder" in faults(workspace, "to y")
 
 
 def test_a_path_may_not_leave_the_workspace() -> None:
