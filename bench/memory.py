@@ -50,7 +50,7 @@ def run() -> list[Figure]:
 
 
 def _figures(name: str, peaks: dict[int, int]) -> list[Figure]:
-    added = ROWS * (GROWTH[-1] - GROWTH[0])
+    added = 2 * ROWS * (GROWTH[-1] - GROWTH[0])  # on two sides
     slope = (peaks[GROWTH[-1]] - peaks[GROWTH[0]]) / added
     return [
         *(
