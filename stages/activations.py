@@ -1,5 +1,6 @@
 """What a torch model's layers answer, pooled to a bounded width and streamed in batches."""
 
+import mmap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,7 @@ def collect(
     import torch
 
     parts: dict[str, list[NDArray[np.float32]]] = {name: [] for name in [INPUT, *layers]}
+    mapped = getattr(tensors, "_mmap", None)
     model.to(device)
     with _watched(model, layers) as seen, torch.no_grad():
         for start in range(0, len(rows), batch):
@@ -73,6 +75,8 @@ def collect(
                 if name not in seen:
                     raise CaseCodeError(f"reference.layers: {name} does not run in a forward pass.")
                 pieces.append(seen[name].float().cpu().numpy())
+            if mapped is not None:  # else every page that was read stays in memory
+                mapped.madvise(mmap.MADV_DONTNEED)
     return {name: np.concatenate(pieces) for name, pieces in parts.items()}
 
 
