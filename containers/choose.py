@@ -51,6 +51,6 @@ def choose(
         raise fault
     why = " ".join(str(fault).split())
     return ProcessRunner(), (
-        f"Isolation: process, so environments are not compared. {why} "
+        f"Isolation: process, without limits on memory or network. {why} "
         "`--isolation docker` insists on containers."
     )

@@ -1,5 +1,6 @@
 """A case: the model under examination, as its owner describes it in cases/NAME/case.yaml."""
 
+import ast
 import difflib
 import re
 from collections.abc import Mapping
@@ -251,10 +252,45 @@ def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:
         calls |= {f"{side}.model": stated.model, f"{side}.postprocess": stated.postprocess}
         calls |= {f"{side}.steps.{i}.call": step.call for i, step in enumerate(stated.steps)}
     for key, call in calls.items():
-        if call and root_of(loaded, call) is None:
-            module = call.partition(":")[0]
+        if not call:
+            continue
+        module, _, function = call.partition(":")
+        root = root_of(loaded, call)
+        if root is None:
             faults.append(f"{file}: {key}: no module {module} in {', '.join(loaded.code_roots)}.")
+            continue
+        names = _top_level(_module_file(loaded, root, call))
+        if names is not None and function not in names:
+            near = difflib.get_close_matches(function, names, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            faults.append(f"{file}: {key}: {module} has no function {function}.{hint}")
     return faults
+
+
+def _top_level(path: Path) -> set[str] | None:
+    """Return the names that a module defines, unrun; None where only running it could tell."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError):
+        return None
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif not isinstance(node, ast.Expr):  # an import, a condition: it may define anything
+            if not isinstance(node, ast.Import) and not (
+                isinstance(node, ast.ImportFrom) and node.names[0].name != "*"
+            ):
+                return None
+            names |= {alias.asname or alias.name for alias in node.names}
+    return names
+
+
+def _module_file(loaded: LoadedCase, root: int, call: str) -> Path:
+    base = loaded.workspace / loaded.code_roots[root] / call.partition(":")[0].replace(".", "/")
+    return base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
 
 
 def root_of(loaded: LoadedCase, call: str) -> int | None:

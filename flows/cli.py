@@ -132,7 +132,7 @@ def status(case: str | None, last: int, json_: bool) -> None:
 @click.option("--open", "open_", is_flag=True, help="Open it in a browser.")
 @as_json
 def report(run_id: str, open_: bool, json_: bool) -> None:
-    """Bring RUN's report (default: the latest) out of the cache and print its path."""
+    """Bring the report of RUN (an id, a case's name, or the latest) out of the cache."""
     answer(json_, "show", "report", run_id, open_)
 
 

@@ -38,6 +38,8 @@ def plan(check: bool, isolation: str | None, say: Say) -> Answer:
         rows = [row for name in case_names(root) for row in plan_case(load_case(root, name))]
         graph.write_environments(root, rows, runner)
     text = f"written: {', '.join(changed)}" if changed else "the graph is current"
+    if isolation:
+        text += f"; `dvc repro` runs stages in: {runner.kind}"
     return {"written": list(changed)}, text, 0
 
 

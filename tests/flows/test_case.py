@@ -7,6 +7,8 @@ import pytest
 from flows.case import load_case, relative
 from flows.faults import Faults
 
+CODE = "make = train = build = decode = None\n"
+
 GOOD = """\
 schema: 1
 title: Toy
@@ -36,7 +38,9 @@ def workspace(tmp_path: Path) -> Path:
         "schema: 1\nsim: &all {samples: {dtype: uint8}}\nreal: *all\n"
     )
     for module in ("toy_data", "toy_model", "toy_steps"):
-        (tmp_path / f"cases/toy/code/{module}.py").write_text("")
+        (tmp_path / f"cases/toy/code/{module}.py").write_text(CODE)
+            f"def {module.partition('_')[2]}(): ...\nmake = train = build = decode = None\n"
+        )
     (tmp_path / "cases/toy/case.yaml").write_text(GOOD)
     return tmp_path
 
