@@ -39,8 +39,6 @@ def workspace(tmp_path: Path) -> Path:
     )
     for module in ("toy_data", "toy_model", "toy_steps"):
         (tmp_path / f"cases/toy/code/{module}.py").write_text(CODE)
-            f"def {module.partition('_')[2]}(): ...\nmake = train = build = decode = None\n"
-        )
     (tmp_path / "cases/toy/case.yaml").write_text(GOOD)
     return tmp_path
 
