@@ -63,7 +63,9 @@ def _message(row: Row, executed: Executed) -> str:
     said = (executed.error or {}).get("message")
     if isinstance(said, str) and said.strip():
         return said
-    told = executed.exit.detail or f"Status {executed.exit.code}. Its log is {executed.log}."
+    told = executed.exit.detail or f"Status {executed.exit.code}."
+    if str(executed.log) not in told:
+        told += f" Its log is {executed.log}."
     return f"{row.name} {_WORDS[executed.exit.reason]}. {told}"
 
 

@@ -89,10 +89,8 @@ def test_a_step_that_raises_is_named_with_its_sample_and_the_same_command_resume
     bad = "    if raw.sum() == SUM:\n        raise ValueError('odd picture')\n"
     import numpy as np
 
-    sys.path.insert(0, str(clone.root / "cases/toy/code"))
-    import toy_data
-
-    toy_data.make(clone.root.parent / "made", 0)
+    make = "import toy_data; from pathlib import Path; toy_data.make(Path('../../../../made'), 0)"
+    subprocess.run([sys.executable, "-c", make], cwd=clone.root / "cases/toy/code", check=True)
     total = int(np.load(clone.root.parent / "made/real/samples.npy")[17].sum())
     head, body = good.split("def from_buffer(raw):\n")
     (clone.root / "cases/toy/code/toy_steps.py").write_text(
