@@ -137,6 +137,19 @@ def report(run_id: str, open_: bool, json_: bool) -> None:
 
 
 @main.command()
+@click.argument("old", metavar="RUN")
+@click.argument("new", metavar="RUN")
+@as_json
+def diff(old: str, new: str, json_: bool) -> None:
+    """Say what differs between two runs: verdict and metrics, then what may have caused it.
+
+    RUN is an id or its beginning, `latest`, CASE@latest or CASE@previous. It takes about a second:
+    tags and small files of the cache are read; nothing is checked out, and no stage runs.
+    """
+    answer(json_, "diff", "diff", old, new)
+
+
+@main.command()
 @as_json
 def doctor(json_: bool) -> None:
     """Say what this host has, what is missing, and the command that mends it."""

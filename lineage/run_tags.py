@@ -1,5 +1,6 @@
 """Runs as annotated tags: a summary in the message, the record and the locks in the commit."""
 
+import difflib
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,6 +11,8 @@ from lineage.provenance import RunRecord
 PREFIX = "refs/tags/run/"
 LATEST = "latest"
 SHOWN = 5
+POSITIONS = {LATEST: 0, "previous": 1}
+"""What stands after `CASE@`, and how many finished runs of the case are newer."""
 
 
 class RunUnknown(Exception):  # noqa: N818 - reads as the fact that it is
@@ -69,7 +72,7 @@ def read_run(workspace: Path, which: str) -> RunRecord:
 
     Args:
         workspace: the repository.
-        which: a run's id, the beginning of one, or `latest`.
+        which: as for `find`.
 
     Raises:
         RunUnknown: none or several answer to it.
@@ -86,6 +89,11 @@ def read_run(workspace: Path, which: str) -> RunRecord:
 def find(workspace: Path, which: str) -> str:
     """Return the id of the one run that answers to a name.
 
+    Args:
+        workspace: the repository.
+        which: `latest`, an id or its beginning, with or without `run/`, or `CASE@latest` and
+            `CASE@previous`: the last finished run of a case and the one before.
+
     Raises:
         RunUnknown: none or several do.
     """
@@ -95,13 +103,36 @@ def find(workspace: Path, which: str) -> str:
     ids = listed.split()
     if which == LATEST and ids:
         return ids[0]
-    matching = [run_id for run_id in ids if run_id == which] or [
-        run_id for run_id in ids if run_id.startswith(which)
+    if "@" in which and ids:
+        return _of_case(workspace, *which.rsplit("@", 1))
+    named = which.removeprefix("run/")
+    matching = [run_id for run_id in ids if run_id == named] or [
+        run_id for run_id in ids if run_id.startswith(named)
     ]
     if len(matching) == 1:
         return matching[0]
     if not ids:
         raise RunUnknown("There is no run yet. Make one: assay run CASE")
-    named = ", ".join((matching or ids)[:SHOWN])
-    what = f"{len(matching)} runs begin like this" if matching else "the latest are"
-    raise RunUnknown(f"Which run? `latest`, an id or its beginning; {what}: {named}. Got: {which}.")
+    near = difflib.get_close_matches(named, ids, SHOWN)
+    what = "the nearest are" if near else "the latest are"
+    if matching:
+        what = f"{len(matching)} runs begin like this"
+    shown = ", ".join((matching or near or ids)[:SHOWN])
+    raise RunUnknown(
+        f"Which run? `latest`, CASE@latest, CASE@previous, an id or its beginning; {what}: "
+        f"{shown}. Got: {which}."
+    )
+
+
+def _of_case(workspace: Path, case: str, word: str) -> str:
+    done = [run for run in list_runs(workspace) if run.state == "done"]
+    cases = sorted({run.case for run in done})
+    if case not in cases or word not in POSITIONS:
+        raise RunUnknown(
+            f"Which run? {' or '.join(f'CASE@{word}' for word in POSITIONS)}, with a case that has "
+            f"a finished run: {', '.join(cases) or 'none yet'}. Got: {case}@{word}."
+        )
+    found = [run.id for run in done if run.case == case]
+    if len(found) <= POSITIONS[word]:
+        raise RunUnknown(f"{case} has one finished run, {found[0]}: there is none before it.")
+    return found[POSITIONS[word]]
