@@ -10,6 +10,8 @@ import traceback
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, Sequence
 
+from sides import privacy
+
 FOLDERS: List[str] = []
 """The folders of the case's code, in the order in which they are searched."""
 
@@ -95,13 +97,16 @@ def calling(what: str, number: int | None = None, sample: str = "") -> Iterator[
     except CaseCodeError:
         raise
     except (Exception, SystemExit) as error:
-        place = "" if number is None else f" on sample {number} ({sample})"
+        place = "" if number is None else f" on sample {number}{privacy.named(sample)}"
         raise CaseCodeError(_report(f"{what} failed{place}", error)) from error
 
 
 def _report(what: str, error: BaseException) -> str:
-    text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    if isinstance(error, SyntaxError):
+    text = privacy.message(error)
+    # Code that cannot be read is no sample; text that the case's code parsed may be one.
+    if isinstance(error, SyntaxError) and not (
+        privacy.is_private() and not _root(error.filename or "")
+    ):
         text = "{}: {} ({}, line {})".format(
             type(error).__name__,
             error.msg,

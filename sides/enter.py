@@ -10,11 +10,10 @@ import importlib
 import json
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import Any, Dict
 
-from sides import case_code, inside
+from sides import case_code, inside, privacy
 
 
 def main(job_file: str) -> int:
@@ -22,7 +21,8 @@ def main(job_file: str) -> int:
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     into = Path(job["into"])
     try:
-        return _run(job, into)
+        with privacy.kept(bool(job.get("private")), prints=bool(job["code"])):
+            return _run(job, into)
     finally:
         _save(into / "inside.json", inside.describe())
 
@@ -40,14 +40,14 @@ def _run(job: Dict[str, Any], into: Path) -> int:
     except case_code.CaseCodeError as error:
         return _refuse(into, str(error), "case_code", 1)
     except Exception as error:  # noqa: BLE001  the process ends here
-        traceback.print_exc()
-        return _refuse(into, f"{type(error).__name__}: {error}", "stage", 1)
+        privacy.say_traceback(error)
+        return _refuse(into, privacy.message(error), "stage", 1)
     return 0
 
 
 def _refuse(into: Path, message: str, kind: str, status: int) -> int:
     _save(into / "error.json", {"kind": kind, "message": message})
-    print(message, file=sys.stderr)
+    privacy.say(message)
     return status
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
+from sides import privacy
 from sides.case_code import CaseCodeError
 from sides.rows import Samples, paired, read_roles
 from sides.steps import apply_all, load_steps, step_key
@@ -65,6 +66,7 @@ def _chain(
             try:
                 writer.write(last[None])
             except ValueError as error:
-                text = f"{steps[-1].what}: its output for sample {number} ({row.id}) {error}."
+                place = f"sample {number}{privacy.named(row.id)}"
+                text = f"{steps[-1].what}: its output for {place} {error}."
                 raise CaseCodeError(text) from None
     return kept

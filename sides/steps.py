@@ -16,6 +16,7 @@ from typing import (
 
 import numpy as np
 
+from sides import privacy
 from sides.case_code import CaseCodeError, calling, load
 
 if TYPE_CHECKING:
@@ -75,9 +76,8 @@ def apply(step: Step, value: Any, number: int, sample: str) -> NDArray[Any]:
     kind = made.dtype.kind if isinstance(made, np.ndarray) else None
     if kind is None or kind not in NUMERIC:
         got = type(made).__name__ if kind is None else f"an array of {made.dtype}"
-        text = (
-            f"{step.what} returned {got} for sample {number} ({sample}); expected a numeric array."
-        )
+        place = f"sample {number}{privacy.named(sample)}"
+        text = f"{step.what} returned {got} for {place}; expected a numeric array."
         raise CaseCodeError(text)
     return made  # type: ignore[no-any-return]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from sides import privacy
 from sides.case_code import CaseCodeError
 from sides.rows import Samples, read_roles
 from sides.steps import align, apply, load_step
@@ -144,7 +145,9 @@ class _Swap:
         except CaseCodeError as error:
             self.error = f"The reference's later steps do not take its output. {error}"
         except (TypeError, ValueError) as error:
-            self.error = f"The exchanged chain's output for sample {number} ({sample}) {error}."
+            self.error = (
+                f"The exchanged chain's output for sample {number}{privacy.named(sample)} {error}."
+            )
         if self.error:
             self.writer.drop()
 

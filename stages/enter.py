@@ -7,12 +7,12 @@ inputs); 1 the case's own code or the stage failed. `error.json` in the stage's 
 import importlib
 import json
 import sys
-import traceback
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
+from sides import privacy
 from sides.case_code import CaseCodeError, look_in
 from sides.inside import describe
 from stages.stage import At, Field, InputFault, Params, Stage, is_report, read_report, to_json
@@ -33,7 +33,7 @@ def _all_faults(where: str, error: ValidationError) -> str:
 def _refuse(job: dict[str, Any], message: str, kind: str = "input", status: int = 2) -> int:
     error = {"kind": kind, "message": message}
     (Path(job["into"]) / "error.json").write_text(json.dumps(error), encoding="utf-8")
-    print(message, file=sys.stderr)
+    privacy.say(message)
     return status
 
 
@@ -68,9 +68,13 @@ def _write(field: Field, value: Any, into: Path) -> None:
 def main(job_file: str) -> int:
     """Run one job and return its exit status."""
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
-    into = Path(job["into"])
     look_in(job["code"])
     stage: Stage = importlib.import_module(job["module"]).STAGE
+    with privacy.kept(bool(job.get("private")), prints=bool(job["code"])):
+        return _run(stage, job, Path(job["into"]))
+
+
+def _run(stage: Stage, job: dict[str, Any], into: Path) -> int:
     params = _params(stage, job)
     inputs = stage.inputs_type(**{field.name: _input(field, job) for field in stage.inputs})
     try:
@@ -82,8 +86,8 @@ def main(job_file: str) -> int:
     except CaseCodeError as error:
         return _refuse(job, str(error), "case_code", 1)
     except Exception as error:  # noqa: BLE001  the process ends here, and its last words must reach the engine
-        traceback.print_exc()
-        return _refuse(job, f"{type(error).__name__}: {error}", "stage", 1)
+        privacy.say_traceback(error)
+        return _refuse(job, privacy.message(error), "stage", 1)
     finally:
         (into / "inside.json").write_text(json.dumps(describe()), encoding="utf-8")
     return 0
