@@ -46,6 +46,12 @@ def compose(rows: Sequence[Row]) -> str:
             outs:
             - artifacts/parity
 
+    What holds samples of a case that says `pictures: none` is no output for a remote:
+
+            outs:
+            - artifacts/data:
+                push: false
+
     Args:
         rows: the stages of one case.
 
@@ -67,7 +73,8 @@ def entry(row: Row) -> dict[str, Any]:
     params = [{relative(row, file): sorted(keys)} for file, keys in sorted(row.params_keys.items())]
     if params:
         made["params"] = params
-    made["outs"] = [relative(row, row.folder)]
+    folder = relative(row, row.folder)
+    made["outs"] = [folder if row.is_pushed else {folder: {"push": False}}]
     return made
 
 

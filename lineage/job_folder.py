@@ -134,5 +134,6 @@ def _job_json(row: Row) -> str:
         "inputs": dict(row.inputs),
         "into": "out",
         "code": list(row.code_roots),
+        "private": row.private,
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"

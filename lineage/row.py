@@ -30,11 +30,18 @@ class Row:
     ]  # code that is mounted and hashed: files, or whole folders of the case's code
     code_roots: tuple[str, ...]  # folders of the case's code, put on the path in this order
     command: str  # what dvc.yaml says: enters through the runner
+    private: bool = False  # the case says `pictures: none`
+    holds_samples: bool = False  # in `folder`: samples, tensors made of them, ids or row by row
 
     @property
     def file(self) -> str:
         """The dvc.yaml that holds it."""
         return f"cases/{self.case}/dvc.yaml"
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether `dvc push` takes its outputs to a remote."""
+        return not (self.private and self.holds_samples)
 
     @property
     def deps(self) -> tuple[str, ...]:

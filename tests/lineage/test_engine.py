@@ -170,6 +170,7 @@ def test_a_job_says_all_that_the_stage_needs(engine: Engine, runner: FakeRunner)
         "inputs": {"data": "cases/toy/data.txt", "absent": None},
         "into": "out",
         "code": [],
+        "private": False,
     }
 
 
