@@ -117,6 +117,8 @@ def _row(stage: AnyStage, side: str | None, loaded: LoadedCase, params: Mapping[
         sources=tuple(sorted({*closure(stage, loaded.workspace), *roots})),
         code_roots=roots,
         command=f"assay stage {loaded.name} {name}",
+        private=loaded.case.pictures == "none",
+        holds_samples=stage.holds_samples,
     )
 
 
@@ -199,6 +201,8 @@ def _keys(
         written |= _written(loaded.raw, key.replace("{side}", side or ""))
     if stage.name in loaded.case.params:
         written.add(f"params.{stage.name}")
+    if "pictures" in loaded.raw:  # what was made of a public case never serves a private one
+        written.add("pictures")
     keys: dict[str, tuple[str, ...]] = {ENVIRONMENTS: (param_key(image),)}
     if written:
         keys[f"{loaded.folder}/case.yaml"] = tuple(sorted(written))

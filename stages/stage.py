@@ -146,6 +146,8 @@ class Declared:
     needs: Needs = Needs()
     files: tuple[str, ...] = ()  # templates and the like, of the workspace: mounted and hashed
     sides: tuple[str, ...] = ()  # that it runs for; empty when it runs once
+    holds_samples: bool = False  # it writes samples, tensors, ids or a line for each row: a case
+    # that says `pictures: none` keeps its folder from remotes
 
     @property
     def name(self) -> str:
@@ -184,6 +186,7 @@ class Stage(Declared):
         image: str,
         needs: Needs = Needs(),
         files: tuple[str, ...] = (),
+        holds_samples: bool = False,
     ) -> None:
         hints = typing.get_type_hints(run)
         super().__init__(
@@ -195,6 +198,7 @@ class Stage(Declared):
             entry="stages.enter",
             needs=needs,
             files=files,
+            holds_samples=holds_samples,
         )
         object.__setattr__(self, "run", run)
 
@@ -214,6 +218,7 @@ class SideStage(Declared):
         *,
         needs: Needs = Needs(),
         sides: tuple[str, ...] = ("reference", "candidate"),
+        holds_samples: bool = True,
     ) -> None:
         super().__init__(
             module=module,
@@ -224,6 +229,7 @@ class SideStage(Declared):
             entry="sides.enter",
             needs=needs,
             sides=sides,
+            holds_samples=holds_samples,
         )
 
 
