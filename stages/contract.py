@@ -104,4 +104,4 @@ def _csv(rows: list[tuple[str, str, str]]) -> str:
     return text.getvalue()
 
 
-STAGE = Stage(run, image="contracts", needs=Needs(memory="2GiB"))
+STAGE = Stage(run, image="contracts", needs=Needs(memory="2GiB"), holds_samples=True)

@@ -90,4 +90,4 @@ def _with_train(summaries: dict[str, DatasetSummary], into: Path) -> dict[str, D
     return summaries
 
 
-STAGE = Stage(run, image="{data.image}", needs=Needs(timeout_s=1800))
+STAGE = Stage(run, image="{data.image}", needs=Needs(timeout_s=1800), holds_samples=True)

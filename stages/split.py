@@ -129,4 +129,4 @@ def _assign(
     return assigned
 
 
-STAGE = Stage(run, image="base")
+STAGE = Stage(run, image="base", holds_samples=True)
