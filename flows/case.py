@@ -1,6 +1,5 @@
 """A case: the model under examination, as its owner describes it in cases/NAME/case.yaml."""
 
-import ast
 import difflib
 import re
 from collections.abc import Mapping
@@ -10,11 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from containers.keys import FAMILIES
 from flows.faults import Faults, plain, read_yaml, validate
-from stages.stage import InputFault, Step
-
-SIDES = ("reference", "candidate")
+from stages.stage import RUNTIMES, SIDES, Command, Step
 
 
 def is_call(text: str) -> bool:
@@ -34,7 +30,20 @@ def _is_inside(text: str) -> str:
     return text
 
 
+def _is_model(text: str) -> str:
+    if text not in RUNTIMES and not is_call(text):
+        raise ValueError(f"expected module:function, {', '.join(RUNTIMES)}, or a command")
+    return text
+
+
+def _is_program(words: list[str]) -> list[str]:
+    if not words or not all(word.strip() for word in words):
+        raise ValueError("expected a program and its arguments, as a list of words")
+    return words
+
+
 Call = Annotated[str, AfterValidator(_is_call)]
+Program = Annotated[list[str], AfterValidator(_is_program)]
 CaseRelative = Annotated[str, AfterValidator(_is_inside)]
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 
@@ -47,25 +56,62 @@ class CaseStep(Step):
     """One preprocessing step as a case states it."""
 
     name: Slug
-    call: Call
+    call: Call | None = None
+    command: Program | None = None
+
+
+class CaseCommand(Command):
+    """A program as a case states it."""
+
+    command: Program
+
+
+CODE_KEYS = ("image", "model", "weights", "postprocess", "layers")
 
 
 class Side(_Part):
-    """How a model is trained (reference) or deployed (candidate)."""
+    """How a model is trained (reference), deployed (candidate) or was deployed (last_good).
 
-    image: str = "torch"
-    steps: list[CaseStep] = Field(min_length=1)
-    model: Call
+    Code that is run, or a recording of what it made where it cannot be run.
+    """
+
+    image: str = "torch"  # a family, or a full image reference
+    steps: list[CaseStep] = []
+    model: Annotated[str, AfterValidator(_is_model)] | CaseCommand | None = None
     weights: CaseRelative | None = None  # None: what the case's training made
     postprocess: Call | None = None  # None: the largest output wins
     layers: list[str] = []  # where features are read, in forward order
+    recorded: CaseRelative | None = None  # a folder of logged tensors and predictions
+
+    @model_validator(mode="before")
+    @classmethod
+    def _recorded_alone(cls, stated: Any) -> Any:
+        if not isinstance(stated, dict) or not stated.get("recorded"):
+            return stated
+        beside = [key for key in CODE_KEYS if key in stated]
+        if beside:
+            raise ValueError(f"a recorded side runs no code: leave out {', '.join(beside)}")
+        # Our own code copies a recording, in the smallest of our images.
+        return {**stated, "image": "base"}
 
     @model_validator(mode="after")
-    def _names_are_unique(self) -> "Side":
+    def _is_whole(self) -> "Side":
         names = [step.name for step in self.steps]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"steps: the name {twice[0]} stands twice")
+        if self.recorded:
+            coded = [step.name for step in self.steps if step.call or step.command]
+            if coded:
+                raise ValueError(f"steps: {coded[0]} was recorded: state its name alone")
+            return self
+        if not self.steps:
+            raise ValueError("steps: missing; at least one must be given")
+        if self.model is None:
+            raise ValueError("model: missing; it must be given")
+        unclear = [step.name for step in self.steps if bool(step.call) == bool(step.command)]
+        if unclear:
+            raise ValueError(f"steps: {unclear[0]}: state either call or command")
         return self
 
 
@@ -98,21 +144,38 @@ class Train(_Part):
     seed: int = 0
 
 
+METRICS = {"classification": ("accuracy",), "regression": ("r2", "mae")}
+
+
 class Case(_Part):
     """All that case.yaml says, with `like:` filled in."""
 
     schema_version: Literal[1] = Field(alias="schema")
     title: str
-    task: Literal["classification"]
-    metric: Literal["accuracy"]
-    classes: int = Field(ge=2)
+    task: Literal["classification", "regression"]
+    metric: Literal["accuracy", "r2", "mae"]
+    classes: int | None = Field(default=None, ge=2)  # of a classification
+    unit: str | None = Field(default=None, max_length=20)  # of a regression's target
     pictures: Literal["full", "none"] = "full"
     code: list[str] = ["code"]
     data: Data
     train: Train | None = None
     reference: Side
     candidate: Side
+    last_good: Side | None = None  # what worked before the incident
     params: dict[str, dict[str, Any]] = {}  # stage -> param -> value: over params.yaml
+
+    @model_validator(mode="after")
+    def _fits_its_task(self) -> "Case":
+        allowed = METRICS[self.task]
+        if self.metric not in allowed:
+            raise ValueError(f"metric: a {self.task} has {' or '.join(allowed)}")
+        if (self.classes is not None) != (self.task == "classification"):
+            what = "state how many" if self.classes is None else "leave it out"
+            raise ValueError(f"classes: a {self.task}: {what}")
+        if self.reference.recorded:
+            raise ValueError("reference.recorded: the reference must run; record the other side")
+        return self
 
     @model_validator(mode="after")
     def _has_weights(self) -> "Case":
@@ -131,6 +194,12 @@ class LoadedCase:
     case: Case
     raw: Mapping[str, Any]  # as written: what DVC reads
     workspace: Path
+
+    @property
+    def sides(self) -> Mapping[str, Side]:
+        """The sides that it states."""
+        stated = {side: getattr(self.case, side) for side in SIDES}
+        return {name: side for name, side in stated.items() if side is not None}
 
     @property
     def folder(self) -> str:
@@ -171,6 +240,8 @@ def load_case(workspace: Path, name: str) -> LoadedCase:
     Raises:
         Faults: every fault of case.yaml at once, or the case is unknown.
     """
+    from flows.case_places import missing_places  # it knows what a loaded case is
+
     known = case_names(workspace)
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
@@ -184,7 +255,7 @@ def load_case(workspace: Path, name: str) -> LoadedCase:
     raw = plain(marks, file)
     case = validate(Case, _fill_in(raw, file), marks, file)
     loaded = LoadedCase(name, case, raw, workspace)
-    faults = _missing_places(loaded, file)
+    faults = missing_places(loaded, file)
     if faults:
         raise Faults(*faults)
     return loaded
@@ -199,105 +270,8 @@ def _fill_in(raw: dict[str, Any], file: str) -> dict[str, Any]:
             continue
         other = raw.get(stated["like"]) if stated["like"] in SIDES else None
         if not isinstance(other, dict) or "like" in other:
-            raise Faults(f"{file}: {side}.like: expected the other side, stated in full.")
+            others = ", ".join(name for name in SIDES if name != side)
+            raise Faults(f"{file}: {side}.like: one of {others}, stated in full.")
         own = {key: value for key, value in stated.items() if key != "like"}
         filled[side] = {**other, **own}
     return filled
-
-
-def _missing_places(loaded: LoadedCase, file: str) -> list[str]:
-    case, workspace, faults = loaded.case, loaded.workspace, []
-    faults += [
-        f"{file}: code: there is no folder {root}."
-        for root in loaded.code_roots
-        if not (workspace / root).is_dir()
-    ]
-    contract = f"data_contracts/{case.data.contract}.yaml"
-    if not (workspace / contract).is_file():
-        faults.append(f"{file}: data.contract: there is no {contract}.")
-    else:
-        faults += _contract_faults(workspace / contract)
-    named = {f"data.{key}": getattr(case.data, key) for key in ("train", "sim", "real")}
-    named |= {f"{side}.weights": getattr(case, side).weights for side in SIDES}
-    for key, path in named.items():
-        if path and not (workspace / relative(loaded.folder, path)).exists():
-            faults.append(f"{file}: {key}: there is no {path}. Bring it with `dvc pull {path}`.")
-    images = {f"{side}.image": getattr(case, side).image for side in SIDES}
-    images |= {
-        "data.image": case.data.image,
-        "train.image": case.train.image if case.train else "base",
-    }
-    for key, image in images.items():
-        if image not in FAMILIES:
-            faults.append(f"{file}: {key}: one of {', '.join(FAMILIES)}; got {image}.")
-    return faults + _missing_calls(loaded, file)
-
-
-def _contract_faults(path: Path) -> list[str]:
-    from stages.contract_terms import read_contract
-
-    try:
-        read_contract(path)
-    except InputFault as error:
-        return str(error).splitlines()
-    return []
-
-
-def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:
-    """Find modules that no code folder holds; the functions in them only their image can tell."""
-    case, faults = loaded.case, []
-    calls = {"data.make": case.data.make, "train.call": case.train.call if case.train else None}
-    for side in SIDES:
-        stated: Side = getattr(case, side)
-        calls |= {f"{side}.model": stated.model, f"{side}.postprocess": stated.postprocess}
-        calls |= {f"{side}.steps.{i}.call": step.call for i, step in enumerate(stated.steps)}
-    for key, call in calls.items():
-        if not call:
-            continue
-        module, _, function = call.partition(":")
-        root = root_of(loaded, call)
-        if root is None:
-            faults.append(f"{file}: {key}: no module {module} in {', '.join(loaded.code_roots)}.")
-            continue
-        names = _top_level(_module_file(loaded, root, call))
-        if names is not None and function not in names:
-            near = difflib.get_close_matches(function, names, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            faults.append(f"{file}: {key}: {module} has no function {function}.{hint}")
-    return faults
-
-
-def _top_level(path: Path) -> set[str] | None:
-    """Return the names that a module defines, unrun; None where only running it could tell."""
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError):
-        return None
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        elif not isinstance(node, ast.Expr):  # an import, a condition: it may define anything
-            if not isinstance(node, ast.Import) and not (
-                isinstance(node, ast.ImportFrom) and node.names[0].name != "*"
-            ):
-                return None
-            names |= {alias.asname or alias.name for alias in node.names}
-    return names
-
-
-def _module_file(loaded: LoadedCase, root: int, call: str) -> Path:
-    base = loaded.workspace / loaded.code_roots[root] / call.partition(":")[0].replace(".", "/")
-    return base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
-
-
-def root_of(loaded: LoadedCase, call: str) -> int | None:
-    """Return which of the code folders holds a call's module; None when none does."""
-    path = call.partition(":")[0].replace(".", "/")
-    for index, root in enumerate(loaded.code_roots):
-        base = loaded.workspace / root / path
-        if base.with_suffix(".py").is_file() or (base / "__init__.py").is_file():
-            return index
-    return None

@@ -8,12 +8,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from flows.case import SIDES, LoadedCase, is_call, relative, root_of
+from flows.case import LoadedCase, is_call, relative
+from flows.case_places import root_of, root_of_program
 from flows.closure import closure, work_module
 from flows.faults import Faults, line_of, plain, read_yaml
 from lineage.dvc_yaml import param_key
 from lineage.row import Row
-from stages.stage import At, CasePath, Field, SideStage, Stage, case_keys
+from stages.stage import SIDES, At, CasePath, Field, SideStage, Stage, case_keys
 
 PARAMS = "params.yaml"
 ENVIRONMENTS = "environments.yaml"
@@ -80,6 +81,8 @@ def plan(loaded: LoadedCase) -> tuple[Row, ...]:
     rows: list[Row] = []
     for stage in catalog():
         for side in stage.sides or (None,):
+            if side is not None and side not in loaded.sides:
+                continue
             try:
                 rows.append(_row(stage, side, loaded, params))
             except Faults as error:
@@ -156,6 +159,7 @@ def _walk(content: Any, key: str) -> Any:
 def _roots(loaded: LoadedCase, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the code folders that the calls need: up to the last, as later build on earlier."""
     found = [root_of(loaded, call) for call in _calls(values)]
+    found += [root_of_program(loaded, words) for words in _programs(values)]
     last = max((index for index in found if index is not None), default=-1)
     return loaded.code_roots[: last + 1]
 
@@ -168,12 +172,23 @@ def _calls(value: Any) -> list[str]:
     return [value] if isinstance(value, str) and is_call(value) else []
 
 
+def _programs(value: Any) -> list[list[str]]:
+    if isinstance(value, Mapping):
+        own = [value["command"]] if value.get("command") else []
+        return own + [words for part in value.values() for words in _programs(part)]
+    if isinstance(value, list):
+        return [words for part in value for words in _programs(part)]
+    return []
+
+
 def _place(
     field: Field, side: str | None, loaded: LoadedCase, case: Mapping[str, Any]
 ) -> str | None:
     if isinstance(field.place, CasePath):
         named = _walk(case, field.place.key.replace("{side}", side or ""))
         return relative(loaded.folder, named) if named else None
+    if field.place.side and case.get(field.place.side) is None:
+        return None
     path = _fill(field.place, side, case)
     return path if field.place.root == "workspace" else f"{loaded.folder}/{path}"
 

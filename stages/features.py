@@ -19,7 +19,7 @@ from stages.reports.features import (
 from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
-from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
+from stages.stage import FromCase, Model, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ REAL_ROLES = ("diagnose", "fit", "unlabelled")  # what proves a repair is not lo
 class FeaturesParams(Params):
     """Which layers are read, and how they are compared."""
 
-    model: Annotated[str, FromCase("reference.model")]
+    model: Annotated[Model, FromCase("reference.model")]
     layers: Annotated[list[str], FromCase("reference.layers")] = []  # noqa: RUF012  pydantic copies it
     max_rows: int = Field(default=500, ge=2)  # a side, a seeded subsample
     num_permutations: int = Field(default=999, ge=1)
@@ -44,6 +44,7 @@ class FeaturesParams(Params):
     seed: int = 0
     batch: int = Field(default=256, ge=1)
     device: Literal["cpu", "auto"] = "auto"
+    pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     from stages.torch_device import prepare
 
     device = prepare(params.device, NEEDS.threads)
-    model = build(params.model, "reference.model", inputs.model)
+    model = build(str(params.model), "reference.model", inputs.model)
     if not isinstance(model, Module):
         return _no_answer(f"The model is a {type(model).__name__}, no torch module with layers.")
     check_layers(model, params.layers)
@@ -177,7 +178,9 @@ def _compared(params: FeaturesParams, sim: _Rows, real: _Rows) -> Outputs:
         num_not_finite=sim.num_not_finite + real.num_not_finite,
     )
     lines = [f"{gap.layer},{gap.effect:.6f},{gap.p_holm:.6f}" for gap in gaps]
-    points = _points("sim", sim, flat.sim_xy) + _points("real", real, flat.real_xy)
+    points: list[str] = []
+    if params.pictures == "full":  # a point a sample is made of that sample
+        points = _points("sim", sim, flat.sim_xy) + _points("real", real, flat.real_xy)
     return Outputs(
         report=report,
         layers=_csv("layer,effect,p_holm", lines),

@@ -10,13 +10,13 @@ from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
 from stages.reports.swap import SWAP_TENSORS
 from stages.reports.train import MODEL
-from stages.stage import CasePath, FromCase, Needs, Params, SideStage
+from stages.stage import CasePath, FromCase, Model, Needs, Params, SideStage
 
 
 class PredictParams(Params):
     """The side's model, and how it is asked."""
 
-    model: Annotated[str, FromCase("{side}.model")]
+    model: Annotated[Model | None, FromCase("{side}.model")] = None  # None: it was recorded
     postprocess: Annotated[str | None, FromCase("{side}.postprocess")] = None
     batch: int = Field(default=256, ge=1)
     device: Literal["cpu", "auto"] = "cpu"  # a GPU's last bits are not a CPU's

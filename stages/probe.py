@@ -12,7 +12,7 @@ from stages.reports.preprocess import TENSORS_REAL
 from stages.reports.probe import CURVE, KINDS, PROBE, Kind, ProbeAnswer, ProbePoint, ProbeReport
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
-from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
+from stages.stage import FromCase, Model, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ HEADER = "labels,kind,accuracy,low,high"
 class ProbeParams(Params):
     """How many labels, and the recipe of a fit (see `stages.finetune`)."""
 
-    model: Annotated[str, FromCase("reference.model")]
+    model: Annotated[Model, FromCase("reference.model")]
     postprocess: Annotated[str | None, FromCase("reference.postprocess")] = None
     classes: Annotated[int, FromCase("classes")]
     labels: list[int] = Field(default=[50, 100, 200], min_length=1)
@@ -79,7 +79,7 @@ def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: AR
     from stages.torch_device import prepare
 
     device = prepare(params.device, NEEDS.threads)
-    model = build(params.model, "reference.model", inputs.model)
+    model = build(str(params.model), "reference.model", inputs.model)
     if not isinstance(model, Module):
         reason = f"The model is a {type(model).__name__}, no torch module: it cannot be fitted."
         return Outputs(report=NotApplicable(not_applicable=reason), curve=HEADER + "\n")

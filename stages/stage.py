@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 Root = Literal["case", "workspace"]
 
+SIDES = ("reference", "candidate", "last_good")
+"""How the model was trained, how it is deployed, and, where stated, what worked before."""
+
 
 @dataclass(frozen=True, slots=True)
 class At:
@@ -23,10 +26,12 @@ class At:
 
     path: str
     root: Root = "case"
+    side: str | None = None  # the one side that it belongs to: an input from a side that a case
+    # does not state is None
 
     def of(self, side: str) -> "At":
         """Return the same place on one side."""
-        return At(self.path.replace("{side}", side), self.root)
+        return At(self.path.replace("{side}", side), self.root, side)
 
     def under(self, into: Path) -> Path:
         """Return where a running stage writes this output; `into` is the stage's own folder."""
@@ -87,13 +92,28 @@ class Estimate(BaseModel):
 
 
 class Step(BaseModel):
-    """One named preprocessing step of a side, in the case's own code."""
+    """One named preprocessing step of a side: a function, a program, or only what was logged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: str
-    call: str  # module:function
+    call: str | None = None  # module:function in the case's own code
+    command: list[str] | None = None  # a program and its arguments, see docs/protocol.md
     args: dict[str, Any] = {}
+
+
+class Command(BaseModel):
+    """A model that is a program of its own, see docs/protocol.md."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: list[str]
+
+
+RUNTIMES = ("onnx", "torchscript", "exported")
+"""Models that need no code of the case: the weights' file says it all."""
+
+Model = str | Command  # module:function, one of RUNTIMES, or a program
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +237,7 @@ class SideStage(Declared):
         outputs_type: type,
         *,
         needs: Needs = Needs(),
-        sides: tuple[str, ...] = ("reference", "candidate"),
+        sides: tuple[str, ...] = SIDES,
         holds_samples: bool = True,
     ) -> None:
         super().__init__(

@@ -6,6 +6,11 @@ DATA = At("artifacts/data/report.json")
 TRAIN_SET = At("artifacts/data/train")
 SIM_SET = At("artifacts/data/sim")
 REAL_SET = At("artifacts/data/real")
+RECORDED = At("artifacts/data/recorded")
+"""`<side>/` for each recorded side: `ids.json` (a list, the order of all arrays), `input.npy` (what
+the model got), `step_<name>.npy`, `outputs.npy`, `labels.npy`, each only where it was logged.
+`sides.json` lists the recorded sides and what each holds: it may be none, and DVC keeps no empty
+folder."""
 
 
 class DatasetSummary(Report):

@@ -10,6 +10,13 @@ OUTPUTS = At("artifacts/predict-{side}/outputs")
 after postprocessing. Sets: `sim`, `real-reference`, `real-candidate` (whose preprocessing made the
 tensors), and on the reference side `swap-<key>` for each exchanged step."""
 
+LAYERS_READ = At("artifacts/predict-{side}/layers")
+"""What the model's named layers answered to its own tensors: `<layer>.sim.npy` and
+`<layer>.real.npy` (rows, width) float32, pooled to a bounded width; `input.sim.npy` and
+`input.real.npy` are the tensors themselves, flattened. `layers.json`: `layers` in forward order
+(the input first), `sim` and `real`: positions of the rows in their tensors, `why_not`: null, or why
+nothing was read."""
+
 
 class PredictReport(Report):
     """One side's predictions."""

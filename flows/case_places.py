@@ -1,0 +1,137 @@
+"""Is what a case names really there? Folders, weights, programs, functions; nothing is run."""
+
+import ast
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from containers.keys import FAMILIES
+from flows.case import CaseCommand, LoadedCase, relative
+from stages.stage import RUNTIMES, InputFault
+
+
+def missing_places(loaded: LoadedCase, file: str) -> list[str]:
+    """Return every fault of what case.yaml names, each with its key and the next step."""
+    case, workspace, faults = loaded.case, loaded.workspace, []
+    faults += [
+        f"{file}: code: there is no folder {root}."
+        for root in loaded.code_roots
+        if not (workspace / root).is_dir()
+    ]
+    contract = f"data_contracts/{case.data.contract}.yaml"
+    if not (workspace / contract).is_file():
+        faults.append(f"{file}: data.contract: there is no {contract}.")
+    else:
+        faults += _contract_faults(workspace / contract)
+    named = {f"data.{key}": getattr(case.data, key) for key in ("train", "sim", "real")}
+    for name, side in loaded.sides.items():
+        named |= {f"{name}.weights": side.weights, f"{name}.recorded": side.recorded}
+    for key, path in named.items():
+        if path and not (workspace / relative(loaded.folder, path)).exists():
+            faults.append(f"{file}: {key}: there is no {path}. Bring it with `dvc pull {path}`.")
+    families = ", ".join(FAMILIES)
+    ours = {"data.image": case.data.image, "train.image": case.train.image if case.train else ""}
+    faults += [
+        f"{file}: {key}: one of {families}; got {image}."
+        for key, image in ours.items()
+        if image and image not in FAMILIES
+    ]
+    faults += [
+        f"{file}: {name}.image: one of {families}, or a full image reference with its tag or "
+        f"digest; got {side.image}."
+        for name, side in loaded.sides.items()
+        if side.image not in FAMILIES and not re.search(r"[:@]", side.image)
+    ]
+    return faults + _missing_calls(loaded, file)
+
+
+def _contract_faults(path: Path) -> list[str]:
+    from stages.contract_terms import read_contract
+
+    try:
+        read_contract(path)
+    except InputFault as error:
+        return str(error).splitlines()
+    return []
+
+
+def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:
+    """Find modules that no code folder holds; the functions in them only their image can tell."""
+    case, faults = loaded.case, []
+    calls = {"data.make": case.data.make, "train.call": case.train.call if case.train else None}
+    programs: dict[str, list[str]] = {}
+    for name, side in loaded.sides.items():
+        model, postprocess = side.model, side.postprocess
+        calls |= {f"{name}.postprocess": postprocess}
+        calls |= {f"{name}.steps.{i}.call": step.call for i, step in enumerate(side.steps)}
+        stated = {f"{name}.steps.{i}.command": step.command for i, step in enumerate(side.steps)}
+        if isinstance(model, CaseCommand):
+            stated[f"{name}.model.command"] = model.command
+        elif model not in RUNTIMES:
+            calls[f"{name}.model"] = model
+        if side.image in FAMILIES:  # they hold nothing but Python's packages
+            programs |= {key: words for key, words in stated.items() if words}
+    faults += [
+        f"{file}: {key}: no program {words[0]} in {', '.join(loaded.code_roots)}."
+        for key, words in programs.items()
+        if root_of_program(loaded, words) is None
+    ]
+    for key, call in calls.items():
+        if not call:
+            continue
+        module, _, function = call.partition(":")
+        root = root_of(loaded, call)
+        if root is None:
+            faults.append(f"{file}: {key}: no module {module} in {', '.join(loaded.code_roots)}.")
+            continue
+        names = _top_level(_module_file(loaded, root, call))
+        if names is not None and function not in names:
+            near = difflib.get_close_matches(function, names, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            faults.append(f"{file}: {key}: {module} has no function {function}.{hint}")
+    return faults
+
+
+def _top_level(path: Path) -> set[str] | None:
+    """Return the names that a module defines, unrun; None where only running it could tell."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError):
+        return None
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif not isinstance(node, ast.Expr):  # an import, a condition: it may define anything
+            if not isinstance(node, ast.Import) and not (
+                isinstance(node, ast.ImportFrom) and node.names[0].name != "*"
+            ):
+                return None
+            names |= {alias.asname or alias.name for alias in node.names}
+    return names
+
+
+def _module_file(loaded: LoadedCase, root: int, call: str) -> Path:
+    base = loaded.workspace / loaded.code_roots[root] / call.partition(":")[0].replace(".", "/")
+    return base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
+
+
+def root_of(loaded: LoadedCase, call: str) -> int | None:
+    """Return which of the code folders holds a call's module; None when none does."""
+    path = call.partition(":")[0].replace(".", "/")
+    for index, root in enumerate(loaded.code_roots):
+        base = loaded.workspace / root / path
+        if base.with_suffix(".py").is_file() or (base / "__init__.py").is_file():
+            return index
+    return None
+
+
+def root_of_program(loaded: LoadedCase, words: Sequence[str]) -> int | None:
+    """Return which of the code folders holds a command's program (or a script among its words)."""
+    for index, root in enumerate(loaded.code_roots):
+        if any((loaded.workspace / root / word).is_file() for word in words):
+            return index
+    return None
