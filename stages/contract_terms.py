@@ -43,7 +43,7 @@ class Groups(_Terms):
     """What the session, device or writer of a sample is."""
 
     null_share: Share = 0.0  # at most
-    min: int = Field(default=2, ge=1)  # fewer cannot be split without sharing a group
+    min: int = Field(default=2, ge=0)  # fewer than 2 cannot be split; 0: rows have none
 
 
 class DatasetContract(_Terms):
