@@ -4,7 +4,7 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from stages.reports.contract import CONTRACT, LEFT_OUT, Check, ContractReport
 from stages.reports.data import REAL_SET, SIM_SET
@@ -17,6 +17,7 @@ class ContractParams(Params):
     """The labels that there are."""
 
     classes: Annotated[int, FromCase("classes")]
+    pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,8 @@ def run(params: ContractParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     A row that no model can use (unreadable, wrong shape, not finite, a label outside the set) is
     left out. An id that stands twice never comes here: the stage `data` refuses such a folder. A
     breach that may itself be the fault under examination, such as an unexpected range, type or
-    share of duplicates, is a finding and the row stays.
+    share of duplicates, is a finding and the row stays. With `pictures: none` the report names rows
+    by their place and reasons hold no value; only `left_out.csv`, which stays here, has the ids.
     """
     from stages.contract_terms import read_contract
     from stages.sample_table import sample_table
@@ -55,7 +57,8 @@ def run(params: ContractParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     for name in ("sim", "real"):
         table = sample_table(getattr(inputs, name))
         held_to = getattr(contract, name)
-        reasons, found = _examined(name, table, examine(table, _terms(held_to, params)))
+        verdicts = examine(table, _terms(held_to, params))
+        reasons, found = _examined(name, table, verdicts, private=params.pictures == "none")
         checks += found
         left_out += [(name, *pair) for pair in reasons]
         rows[name], counts[name] = len(table), len(reasons)
@@ -70,16 +73,19 @@ def _terms(held_to: Any, params: ContractParams) -> Any:
     return terms(held_to, params.classes)
 
 
-def _examined(name: str, table: Any, verdicts: Any) -> tuple[list[tuple[str, str]], list[Check]]:
+def _examined(
+    name: str, table: Any, verdicts: Any, *, private: bool
+) -> tuple[list[tuple[str, str]], list[Check]]:
     """Return (id, reason) of the rows to leave out, in the manifest's order, and the checks."""
-    from stages.contract_terms import fill_in
+    from stages.contract_terms import fill_in, without_values
 
     records = table.to_dict("records")
     ids = [record.get("id") or f"row {at} of the manifest" for at, record in enumerate(records)]
+    names = [f"row {at}" for at in range(len(ids))] if private else ids
     reasons: dict[int, str] = {}
     checks = []
     for verdict in verdicts:
-        shown = [ids[at] for at in verdict.positions[:SHOWN_ROWS]]
+        shown = [names[at] for at in verdict.positions[:SHOWN_ROWS]]
         checks.append(
             Check(
                 dataset=name,
@@ -94,7 +100,9 @@ def _examined(name: str, table: Any, verdicts: Any) -> tuple[list[tuple[str, str
         )
         if verdict.term.reason is not None:
             for at in verdict.positions:
-                reasons.setdefault(at, fill_in(verdict.term.reason, records[at]))
+                reason = verdict.term.reason
+                reason = without_values(reason) if private else reason
+                reasons.setdefault(at, fill_in(reason, records[at]))
     return [(ids[at], reasons[at]) for at in sorted(reasons)], checks
 
 

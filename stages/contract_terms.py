@@ -226,6 +226,15 @@ def _at_most(null_share: float, word: str) -> str:
     return f"a share of {null_share:g} or less has no {word}"
 
 
+def without_values(reason: str) -> str:
+    """Return a reason without what the manifest or a file's name would be put in.
+
+    >>> without_values("its label {label} is outside the set")
+    'its label is outside the set'
+    """
+    return re.sub(r":? \{(?:label|sample_fault)\}", "", reason)
+
+
 def fill_in(reason: str, row: dict[str, Any]) -> str:
     """Say why this row is left out, on one line."""
     return re.sub(r"\s+", " ", reason.format(**row))

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from sides import privacy
 from stages.dataset import MANIFEST, SAMPLES, own_group, read_table
 from stages.reports.data import DatasetSummary
 from stages.stage import InputFault
@@ -59,8 +60,12 @@ def _read(source: Path, where: str) -> tuple["pd.DataFrame", str]:
             table = pd.read_parquet(source / "manifest.parquet")
             return _canonical(table.map(_text)), "manifest.parquet"
     except (ValueError, OSError) as error:  # pandas' and Arrow's parser errors are ValueErrors
-        raise InputFault(f"{where}: its manifest cannot be read: {error}") from None
+        raise InputFault(f"{where}: its manifest cannot be read: {_said(error)}") from None
     raise InputFault(f"{where}: no {MANIFEST} and no manifest.parquet in it.")
+
+
+def _said(error: Exception) -> str:
+    return type(error).__name__ if privacy.is_private() else str(error)
 
 
 def _text(value: Any) -> str:
@@ -94,8 +99,9 @@ def _column_faults(manifest: "pd.DataFrame") -> list[str]:
         missing.append("row (or path)")
     faults = []
     if missing:
-        found = ", ".join(manifest.columns)
-        faults.append(f"manifest: missing columns: {', '.join(missing)}. It has: {found}.")
+        # Without a header the names of the columns are the first row's values.
+        found = "" if privacy.is_private() else f" It has: {', '.join(manifest.columns)}."
+        faults.append(f"manifest: missing columns: {', '.join(missing)}.{found}")
     elif manifest.empty:
         faults.append("manifest: 0 rows; there is nothing to examine.")
     return faults
@@ -111,7 +117,7 @@ def _row_faults(manifest: "pd.DataFrame", source: Path, file: str) -> list[str]:
     for line, (name, row, path) in enumerate(zip(*columns, strict=True), first):
         kind = _duplicate(name, line, ids) or _address(row, path, num_samples, source)
         if kind:
-            faults.setdefault(kind[0], []).append(f"{named} {line} ({name}){kind[1]}")
+            faults.setdefault(kind[0], []).append(f"{named} {line}{privacy.named(name)}{kind[1]}")
     lines = [array_fault] if array_fault else []
     for text, rows in faults.items():
         if array_fault and text == "the row is not in samples.npy":
@@ -135,12 +141,16 @@ def _address(row: str, path: str, num_samples: int, source: Path) -> tuple[str, 
         return "state either row or path", ""
     if row:
         if not row.isdecimal():
-            return "the row is no whole number", f" {row}"
+            return "the row is no whole number", _shown(row)
         inside = int(row) < num_samples
         return None if inside else ("the row is not in samples.npy", f" {row} of {num_samples}")
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        return "the path leads out of the folder", f" {path}"
-    return None if (source / path).is_file() else ("no such file", f" {path}")
+        return "the path leads out of the folder", _shown(path)
+    return None if (source / path).is_file() else ("no such file", _shown(path))
+
+
+def _shown(value: str) -> str:
+    return "" if privacy.is_private() else f" {value}"
 
 
 def _num_samples(source: Path) -> tuple[int, str | None]:

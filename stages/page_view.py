@@ -166,7 +166,9 @@ def draw(
     charts = {"waterfall": plots.waterfall(answer.diagnose)}
     if isinstance(answer.features, FeaturesReport) and answer.features.layers:
         charts["layers"] = plots.layers(answer.features)
-        charts["scatter"] = plots.scatter(_projected(projection), answer.features)
+        points = _projected(projection)
+        if any(len(places) for places in points.values()):
+            charts["scatter"] = plots.scatter(points, answer.features)
     if isinstance(answer.probe, ProbeReport) and answer.probe.points:
         charts["few_shot"] = plots.few_shot(answer.probe)
     for side, counts in confusions.items():

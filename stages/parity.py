@@ -68,6 +68,7 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
         (inputs.reference_steps, inputs.candidate_steps),
         inputs.swap_steps,
     )
+    names = ids if params.pictures == "full" else [f"pair {at}" for at in range(len(ids))]
     found = [pair.difference(params.atol, params.rtol) for pair in pairs]
     first = next((i for i, (step, _) in enumerate(found) if not step.equal), None)
     # Up to the first difference both sides had the same input: the chain itself isolates that step.
@@ -82,15 +83,15 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
         own=[_own(own[key], params) for key in sorted(own)],
         passed=first is None,
         atol=params.atol,
-        rows=ids,
-        worst=[ids[row] for row in worst],
+        rows=names,
+        worst=[names[row] for row in worst],
     )
     if first is None:
         picture = say(f"The sides' outputs are equal at every step, on {len(ids)} paired samples.")
     elif params.pictures == "none":
         picture = say("pictures: none in case.yaml: no sample is drawn.")
     else:
-        picture = draw(pairs[first], worst, ids)
+        picture = draw(pairs[first], worst, names)
     return Outputs(report=report, worst=picture)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import field_validator
 
+from sides import privacy
 from stages.reports.contract import LEFT_OUT
 from stages.reports.data import REAL_SET, SIM_SET
 from stages.reports.split import ROLES, SPLIT, SplitReport
@@ -92,6 +93,8 @@ def _kept(folder: Path, dataset: str, left_out: "pd.DataFrame") -> "pd.DataFrame
     if not whole.all():
         row = kept[~whole].iloc[0]
         text = f"{dataset}: the label of {row['id']} is {row['label']!r}, no class number from 0."
+        if privacy.is_private():
+            text = f"{dataset}: {int((~whole).sum())} labels are no class number from 0."
         raise InputFault(
             f"{text} State the label set in the data contract: it then leaves such rows out."
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from sides import privacy
 from sides.case_code import CaseCodeError, calling, load
 from stages.reports.data import TRAIN_SET
 from stages.reports.train import MODEL, TRAIN, TrainReport
@@ -74,7 +75,8 @@ def _train(params: TrainParams, samples: Path, model: Path) -> dict[str, float]:
     try:
         numbers = {str(name): float(value) for name, value in dict(metrics or {}).items()}
     except (TypeError, ValueError):
-        raise CaseCodeError(f"{call} returned {metrics!r}; expected {{name: number}}.") from None
+        got = type(metrics).__name__ if privacy.is_private() else repr(metrics)
+        raise CaseCodeError(f"{call} returned {got}; expected {{name: number}}.") from None
     bad = [name for name, value in numbers.items() if not math.isfinite(value)]
     if bad:
         raise CaseCodeError(f"{call} returned no finite number for {', '.join(bad)}.")

@@ -16,7 +16,7 @@ class Check(Report):
     passed: bool
     observed: str
     num_breaches: int
-    rows: list[str]  # ids of the first breaching rows, at most 20
+    rows: list[str]  # the first breaching rows, at most 20: ids, or places where these are private
 
 
 class ContractReport(Report):

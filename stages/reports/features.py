@@ -4,7 +4,9 @@ from stages.stage import At, NotApplicable, Report
 
 FEATURES = At("artifacts/features/report.json")
 LAYERS = At("artifacts/features/layers.csv")  # layer,effect,p_holm: for `dvc plots`
-PROJECTION = At("artifacts/features/projection.csv")  # domain,label,x,y
+PROJECTION = At(
+    "artifacts/features/projection.csv"
+)  # domain,label,x,y; no line with `pictures: none`
 
 
 class LayerGap(Report):

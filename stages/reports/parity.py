@@ -49,8 +49,8 @@ class ParityReport(Report):
     own: list[OwnDifference]
     passed: bool
     atol: float
-    rows: list[str]  # ids of the paired rows
-    worst: list[str]  # ids of the samples in the picture
+    rows: list[str]  # ids of the paired rows, or their places in steps/ where ids are private
+    worst: list[str]  # the samples that differ most, those in the picture
 
 
 ParityAnswer = ParityReport | NotApplicable

@@ -151,3 +151,23 @@ def test_a_contract_names_all_its_faults_at_once(tmp_path):
         "real",
         "rael",
     ]
+
+
+def test_without_pictures_rows_go_by_their_place_and_reasons_hold_no_value(tmp_path):
+    rows = [f"jane-{i},{i},{i % 2},g{i % 3}" for i in range(9)]
+    rows += ["jane-9,9,4711,g0", "jane-11,99,1,g2"]
+    real = write_dataset(tmp_path / "real", clean(2), rows)
+    sim = write_dataset(tmp_path / "sim", clean(1))
+    (tmp_path / "toy.yaml").write_text(TERMS)
+    found = run(
+        ContractParams(classes=2, pictures="none"),
+        Inputs(sim=sim, real=real, contract=tmp_path / "toy.yaml"),
+        tmp_path,
+    )
+    assert breaches(found)["real: labels are 0 to 1"] == ["row 9"]
+    assert "jane" not in to_json(found.report)
+    # The split needs the ids; the folder is not pushed, and values stand in no reason.
+    assert found.left_out.splitlines()[1:] == [
+        "real,jane-9,its label is outside the set",
+        "real,jane-11,it cannot be read",
+    ]

@@ -80,7 +80,7 @@ def test_a_parquet_manifest_and_files_are_taken_in(tmp_path):
         pytest.param(
             HEAD + "a,0,,,\na,1,,,\n", np.zeros((2, 2)), "line 3 (a) as in 2", id="an id twice"
         ),
-        pytest.param(HEAD + ",0,,,\n", np.zeros((2, 2)), "no id: line 2 ()", id="an empty id"),
+        pytest.param(HEAD + ",0,,,\n", np.zeros((2, 2)), "no id: line 2.", id="an empty id"),
         pytest.param(HEAD + "a,,x.png,,\n", None, "no such file: line 2 (a) x.png", id="no file"),
         pytest.param(
             HEAD + "a,,../x,,\n", None, "leads out of the folder: line 2 (a)", id="a path out"

@@ -173,3 +173,12 @@ def test_pictures_are_pooled_and_in_place_layers_do_not_overwrite_what_was_seen(
     assert found["0"].min() < 0 <= found["1"].min()
     whole = model[0](torch.from_numpy(tensors[rows])).mean(dim=(2, 3)).detach().numpy()
     np.testing.assert_allclose(found["0"][:, [0, -1]], whole[:, [0, -1]], atol=1e-6)
+
+
+def test_without_pictures_no_sample_has_a_point(tmp_path, model):
+    rows = np.random.default_rng(0).normal(size=(60, 8))
+    told = examine(tmp_path, rows, rows + 1)
+    kept = examine(tmp_path, rows, rows + 1, pictures="none")
+    assert len(told.projection.splitlines()) == 121
+    assert kept.projection == "domain,label,x,y\n"
+    assert to_json(kept.report) == to_json(told.report)

@@ -103,7 +103,10 @@ def test_no_sample_is_drawn_where_pictures_are_off(toy):
     shown = run(toy, candidate).worst
     for name in ("reference", "candidate", "swap"):
         (toy.folder / name).rename(toy.folder / f"{name}-before")
-    assert len(run(toy, candidate, pictures="none").worst) < len(shown) / 2
+    kept = run(toy, candidate, pictures="none")
+    assert len(kept.worst) < len(shown) / 2
+    assert kept.report.rows[:2] == ["pair 0", "pair 1"], "ids may name persons"
+    assert set(kept.report.worst) <= set(kept.report.rows)
 
 
 def test_without_paired_rows_there_is_no_answer():
