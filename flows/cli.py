@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 import click
 
+from flows.scaffold.options import new_options
+
 Answer = tuple[Any, str, int]  # for --json, for people, exit status
 
 USAGE, BROKE, CANCELLED = 2, 3, 130
@@ -154,6 +156,36 @@ def diff(old: str, new: str, json_: bool) -> None:
 def doctor(json_: bool) -> None:
     """Say what this host has, what is missing, and the command that mends it."""
     answer(json_, "show", "doctor")
+
+
+@main.command()
+@click.argument("case")
+@new_options
+@as_json
+def new(case: str, json_: bool, **stated: Any) -> None:
+    """Make CASE of your model and data as they are: converted, described, ready to run.
+
+    SOURCE: a dataset folder, a folder of pictures (one folder a class, or a CSV of labels beside),
+    a CSV or Parquet table, .npz or .npy, WebDataset tars, a folder of Hugging Face `datasets`
+    (PATH#PART for one part), or dvc:URL#PATH[@REV] of another repository. What is missing is asked
+    for at a terminal. More: docs/new-case.md.
+    """
+    answer(json_, "new", "new", case, stated, say)
+
+
+@main.group()
+def contract() -> None:
+    """What data must be to enter an investigation."""
+
+
+@contract.command("draft")
+@click.argument("case", shell_complete=lambda *_: _case_names())
+@click.option("--write", is_flag=True, help="Write it; else it is printed.")
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@as_json
+def contract_draft(case: str, write: bool, force: bool, json_: bool) -> None:
+    """Draft the data contract of CASE from its data, each bound with where it came from."""
+    answer(json_, "contract", "draft_contract", case, write, force, say)
 
 
 @main.command()

@@ -1,0 +1,1 @@
+"""From somebody's model and data, as they are, to a case: read, converted, described, written."""

@@ -1,0 +1,77 @@
+"""Data under DVC: another repository's, with its lineage, or what is too large for git."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.faults import Faults
+from flows.scaffold.samples import size_bytes
+
+PREFIX = "dvc:"
+IN_GIT_BYTES = 1_000_000
+"""What a case may bring into git, set by set; above it, DVC holds the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DvcSource:
+    """Data of a DVC or git repository: dvc:URL#PATH[@REV]."""
+
+    url: str
+    path: str
+    rev: str | None
+
+
+def parse(text: str, where: str) -> DvcSource | None:
+    """Read a source; None when it is a plain path.
+
+    Raises:
+        Faults: it begins as one and is none.
+    """
+    if not text.startswith(PREFIX):
+        return None
+    url, hash_, rest = text.removeprefix(PREFIX).rpartition("#")
+    path, _, rev = rest.partition("@")
+    if not hash_ or not url or not path:
+        raise Faults(f"{where} {text}: expected dvc:URL#PATH or dvc:URL#PATH@REV.")
+    if url.startswith("-") or path.startswith("-") or rev.startswith("-"):
+        raise Faults(f"{where} {text}: no part of it may begin with a dash.")
+    return DvcSource(url=url, path=path, rev=rev or None)
+
+
+def import_data(source: DvcSource, out: Path, workspace: Path, where: str) -> None:
+    """Bring the data; `out.dvc` beside it says where from, and at which revision.
+
+    Raises:
+        Faults: DVC refused; its last words.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    words = ["import", source.url, source.path, "--out", str(out)]
+    _dvc([*words, "--rev", source.rev] if source.rev else words, workspace, where)
+
+
+def keep_out_of_git(path: Path, workspace: Path) -> bool:
+    """Put a folder under DVC where it is too large for git; tell whether.
+
+    Raises:
+        Faults: DVC refused; its last words.
+    """
+    if size_bytes(path) <= IN_GIT_BYTES:
+        return False
+    _dvc(["add", str(path)], workspace, path.name)
+    return True
+
+
+def _dvc(words: list[str], workspace: Path, where: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *words, "--quiet"],
+        cwd=workspace,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        told = "; ".join(said[:3]).removeprefix("ERROR: ") or f"it ended with {done.returncode}"
+        raise Faults(f"{where}: `dvc {words[0]}` refused: {told}")

@@ -1,0 +1,193 @@
+"""Makes a case, whole or not at all: in a folder beside, which is renamed at the end."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from flows.case import load_case
+from flows.faults import Faults
+from flows.plan import plan
+from flows.scaffold import dvc_data
+from flows.scaffold.asked import Asked, check
+from flows.scaffold.case_code import copy_code, copy_weights, fill_in
+from flows.scaffold.case_text import Described, case_yaml, readme
+from flows.scaffold.contract_draft import differences, draft
+from flows.scaffold.intake import ORDER, Source, TakenIn, take_in_sets
+from flows.scaffold.samples import Columns
+from flows.scaffold.set_facts import SetFacts, set_facts
+from lineage import atomic
+
+Say = Callable[[str], None]
+
+
+def make(asked: Asked, workspace: Path, say: Say) -> Described:
+    """Scaffold a case; a dry run makes it, checks it, and removes it again.
+
+    Raises:
+        Faults: something that was given cannot be used; nothing is left behind.
+    """
+    check(asked, workspace)
+    _remove_abandoned(workspace, asked.name)
+    with _folder_beside(workspace, asked.name) as folder:
+        copy_code(asked, folder / "code")
+        copy_weights(asked, folder / "weights")
+        said = _fill(asked, folder, workspace, say)
+        contract = draft(
+            said.facts,
+            asked.contract_name,
+            len(said.classes.names) if said.classes else None,
+        )
+        if not asked.dry_run:
+            said.in_dvc += [
+                part
+                for part in (*(f"data/{name}" for name in said.sets), "weights", "recorded")
+                if _is_ours(folder / part) and dvc_data.keep_out_of_git(folder / part, workspace)
+            ]
+        (folder / "README.md").write_text(readme(said), encoding="utf-8")
+        (folder / "case.yaml").write_text(case_yaml(said), encoding="utf-8")
+        _publish(asked, folder, workspace, contract)
+    return said
+
+
+def _fill(asked: Asked, folder: Path, workspace: Path, say: Say) -> Described:
+    sources = _sources(asked, folder / "data", workspace, say)
+    columns = Columns(
+        label=asked.label_column,
+        id=asked.id_column,
+        group=asked.group_column,
+        sample=asked.sample_column,
+    )
+    sets, classes = take_in_sets(
+        sources, folder / "data", columns, task=asked.task, classes=asked.classes, say=say
+    )
+    facts = {name: _looked_at(folder / "data" / name, name, sets[name], say) for name in sets}
+    if not sets["sim"].labelled:
+        raise Faults("--sim: no row has a label. Name the column with --label-column.")
+    slug = re.sub(r"^(\d)", r"c\1", asked.name.replace("-", "_"))
+    return Described(
+        asked=asked,
+        sources=sources,
+        sets=sets,
+        facts=facts,
+        classes=classes,
+        code=fill_in(asked, folder / "code", facts["sim"], slug),
+        recorded_steps=_copy_recording(asked, folder),
+        differences=differences(facts["sim"], facts["real"]),
+    )
+
+
+def _sources(asked: Asked, data: Path, workspace: Path, say: Say) -> dict[str, Source]:
+    found = {}
+    for name in ORDER:
+        text = getattr(asked, name)
+        if text is None:
+            continue
+        source = dvc_data.parse(text, f"--{name}")
+        if source is not None:
+            say(f"importing {name}: {text}")
+            local = Path(source.url).expanduser()
+            if local.exists():  # DVC is called in the workspace, not where the user stands
+                source = replace(source, url=str(local.resolve()))
+            path, part = data / f"source-{name}", ""
+            dvc_data.import_data(source, path, workspace, f"--{name}")
+        else:
+            place, hash_, part = text.rpartition("#")
+            path = Path(place if hash_ and not Path(text).exists() else text).expanduser()
+            part = part if hash_ and not Path(text).exists() else ""
+        found[name] = Source(path=path, part=part, told=text)
+    return found
+
+
+def _looked_at(folder: Path, name: str, taken: TakenIn, say: Say) -> SetFacts:
+    """Describe a set; what cannot be read is named, and leaves train, which no contract guards."""
+    say(f"describing {name}")
+    facts = set_facts(folder, name)
+    if not facts.unreadable:
+        return facts
+    told = f"{len(facts.unreadable)} samples cannot be read: {facts.unreadable_text()}"
+    if name != "train":
+        taken.notes.append(f"{told}; they stay, and the contract leaves them out")
+        return facts
+    taken.notes.append(f"{told}; they were left out")
+    gone = {row for row, _ in facts.unreadable}
+    _drop_rows(folder / "manifest.csv", gone)
+    taken.rows -= len(gone)
+    return set_facts(folder, name)
+
+
+def _drop_rows(manifest: Path, gone: set[str]) -> None:
+    from stages.dataset import read_table
+
+    table = read_table(manifest)
+    kept = table[~table["id"].isin(gone)]
+    if kept.empty:
+        raise Faults("--train: no sample can be read.")
+    kept.to_csv(manifest, index=False, lineterminator="\n")
+
+
+def _copy_recording(asked: Asked, folder: Path) -> list[str]:
+    """Copy a recording; return the names of the steps whose outputs it holds."""
+    import numpy as np
+
+    if asked.recorded is None:
+        return []
+    source = Path(asked.recorded)
+    known = ("tensors.npz", "predictions.parquet", "predictions.csv", "predictions.npz")
+    there = [name for name in known if (source / name).is_file()]
+    if not there:
+        raise Faults(f"--recorded: {source} holds none of {', '.join(known)}.")
+    (folder / "recorded").mkdir()
+    for name in there:
+        shutil.copyfile(source / name, folder / "recorded" / name)
+    if "tensors.npz" not in there:
+        return []
+    with np.load(source / "tensors.npz", allow_pickle=False) as tensors:
+        return [key.removeprefix("step_") for key in tensors.files if key.startswith("step_")]
+
+
+def _is_ours(path: Path) -> bool:
+    return path.is_dir() and not path.with_name(f"{path.name}.dvc").exists()
+
+
+@contextmanager
+def _folder_beside(workspace: Path, name: str) -> Iterator[Path]:
+    folder = workspace / "cases" / f".new-{name}-{os.getpid()}"
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(workspace: Path, name: str) -> None:
+    """Remove what a killed process left of a case with this name."""
+    for folder in workspace.glob(f"cases/.new-{name}-*"):
+        pid = folder.name.rpartition("-")[2]
+        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _publish(asked: Asked, folder: Path, workspace: Path, contract: str) -> None:
+    """Put the case in its place; it leaves again if `assay check` would not take it."""
+    case = workspace / "cases" / asked.name
+    terms = workspace / f"data_contracts/{asked.contract_name}.yaml"
+    if case.exists() or terms.exists():
+        raise Faults(f"{case if case.exists() else terms} has appeared meanwhile; not overwritten.")
+    folder.rename(case)
+    try:
+        atomic.write(terms, contract)
+        plan(load_case(workspace, asked.name))
+        if asked.dry_run:
+            _withdraw(case, terms)
+    except BaseException:
+        _withdraw(case, terms)
+        raise
+
+
+def _withdraw(case: Path, terms: Path) -> None:
+    shutil.rmtree(case, ignore_errors=True)
+    terms.unlink(missing_ok=True)
