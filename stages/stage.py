@@ -264,9 +264,10 @@ def case_keys(params: type[Params]) -> Mapping[str, str]:
 
 
 def is_report(kind: Any) -> bool:
-    """Tell whether a field's type is a report, or a union of reports."""
+    """Tell whether a field's type is a report, or a union of reports; it may be None too."""
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
-        return all(is_report(part) for part in typing.get_args(kind))
+        parts = [part for part in typing.get_args(kind) if part is not types.NoneType]
+        return all(is_report(part) for part in parts)
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 

@@ -24,5 +24,6 @@ class PredictReport(Report):
     side: str
     model: str
     sets: dict[str, int]  # set -> rows
-    errors: dict[str, str]  # set -> why the model could not take these tensors
+    errors: dict[str, str]  # set -> why the model could not take these tensors: it answers wrong
+    absent: dict[str, str] = Field(default_factory=dict)  # set -> why nobody knows its answers
     num_nonfinite_rows: dict[str, int] = Field(default_factory=dict)  # set -> rows with NaN or inf
