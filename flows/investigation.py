@@ -16,6 +16,7 @@ from containers.choose import choose
 from containers.job import Runner
 from flows import graph
 from flows.case import LoadedCase, load_case
+from flows.case_privacy import refuse_exposed_samples
 from flows.plan import ENVIRONMENTS, named, plan
 from lineage import atomic, runs
 from lineage.engine import Engine
@@ -133,6 +134,7 @@ def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation
         SnapshotRefused: the dirty tree is too large or holds a secret.
     """
     loaded = load_case(workspace, case)
+    refuse_exposed_samples(loaded)
     rows = plan(loaded)
     runner, note = choose(isolation, say, families=sorted({row.image for row in rows}))  # type: ignore[arg-type]
     if note:

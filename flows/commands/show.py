@@ -9,6 +9,7 @@ from containers.process_runner import ProcessRunner
 from flows import graph, workspace
 from flows import server as own_server
 from flows.case import case_names, load_case
+from flows.case_privacy import refuse_exposed_samples
 from flows.cli import Answer
 from flows.faults import Faults
 from flows.plan import ENVIRONMENTS, plan, read_params
@@ -34,6 +35,7 @@ def check(case: str) -> Answer:
     if faults:
         raise Faults(*faults)
     loaded = load_case(root, case)
+    refuse_exposed_samples(loaded)
     rows = plan(loaded)
     text = f"{case}: nothing is wrong with its files; {len(rows)} stages."
     if graph.stale(root, graph.case_graph(loaded, rows)) or not (root / ENVIRONMENTS).exists():
