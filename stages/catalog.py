@@ -1,9 +1,11 @@
 """Every stage, in the order in which a reader meets them."""
 
 from stages import (
+    collect,
     contract,
     data,
     diagnose,
+    environments,
     features,
     gate,
     parity,
@@ -26,6 +28,8 @@ CATALOG: tuple[Stage | SideStage, ...] = (
     swap.STAGE,
     parity.STAGE,
     predict.STAGE,
+    collect.STAGE,
+    environments.STAGE,
     features.STAGE,
     probe.STAGE,
     diagnose.STAGE,
