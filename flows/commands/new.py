@@ -113,7 +113,8 @@ def _lines(said: Described) -> list[str]:
         lines += [f"{'':<9}- {note}" for note in taken.notes]
     if said.classes:
         told = [f"{number} {label}" for number, label in enumerate(said.classes.names)]
-        lines.append(f"{'classes':<9}{len(told)}: {', '.join(told[:12])} ({said.classes.origin})")
+        names = f": {', '.join(told[:12])}" if said.classes.renamed else ""
+        lines.append(f"{'classes':<9}{len(told)}{names} ({said.classes.origin})")
     lines += [f"{'differs':<9}{line}" for line in said.differences]
     if said.code.written:
         lines.append(f"{'begun':<9}{', '.join(said.code.written)}: working code, yours to replace")

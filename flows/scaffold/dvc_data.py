@@ -62,6 +62,15 @@ def keep_out_of_git(path: Path, workspace: Path) -> bool:
     return True
 
 
+def move(source: Path, target: Path, workspace: Path) -> None:
+    """Rename what DVC holds, with the file that says where it is from.
+
+    Raises:
+        Faults: DVC refused; its last words.
+    """
+    _dvc(["move", str(source), str(target)], workspace, target.name)
+
+
 def _dvc(words: list[str], workspace: Path, where: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dvc", *words, "--quiet"],

@@ -15,10 +15,12 @@ from flows.scaffold import dvc_data
 from flows.scaffold.asked import Asked, check
 from flows.scaffold.case_code import copy_code, copy_weights, fill_in
 from flows.scaffold.case_text import Described, case_yaml, readme
+from flows.scaffold.class_names import Classes
 from flows.scaffold.contract_draft import differences, draft
 from flows.scaffold.intake import ORDER, Source, TakenIn, take_in_sets
 from flows.scaffold.samples import Columns
 from flows.scaffold.set_facts import SetFacts, set_facts
+from flows.scaffold.sources import is_dataset
 from lineage import atomic
 
 Say = Callable[[str], None]
@@ -64,9 +66,11 @@ def _fill(asked: Asked, folder: Path, workspace: Path, say: Say) -> Described:
     sets, classes = take_in_sets(
         sources, folder / "data", columns, task=asked.task, classes=asked.classes, say=say
     )
+    _use_imports(sources, classes, folder / "data", sets, workspace)
     facts = {name: _looked_at(folder / "data" / name, name, sets[name], say) for name in sets}
     if not sets["sim"].labelled:
-        raise Faults("--sim: no row has a label. Name the column with --label-column.")
+        told = "; ".join(sets["sim"].notes)
+        raise Faults(f"--sim: no row has a label. Name the column with --label-column. ({told})")
     slug = re.sub(r"^(\d)", r"c\1", asked.name.replace("-", "_"))
     return Described(
         asked=asked,
@@ -100,6 +104,29 @@ def _sources(asked: Asked, data: Path, workspace: Path, say: Say) -> dict[str, S
             part = part if hash_ and not Path(text).exists() else ""
         found[name] = Source(path=path, part=part, told=text)
     return found
+
+
+def _use_imports(
+    sources: dict[str, Source],
+    classes: Classes | None,
+    data: Path,
+    sets: dict[str, TakenIn],
+    workspace: Path,
+) -> None:
+    """Let an imported dataset folder be the set itself, so that `dvc update` renews it.
+
+    What had to be converted stays beside, as `source-SET`, with its origin.
+    """
+    for name, source in sources.items():
+        if source.path.parent != data:
+            continue
+        place = source.path.name
+        if is_dataset(source.path) and not (classes and classes.renamed):
+            shutil.rmtree(data / name)
+            dvc_data.move(source.path, data / name, workspace)
+            place = name
+        told = f"imported by DVC: data/{place}.dvc names its repository and revision"
+        sets[name].notes.append(told)
 
 
 def _looked_at(folder: Path, name: str, taken: TakenIn, say: Say) -> SetFacts:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.faults import Faults
-from flows.scaffold.read_tables import check_features, roles_of, told_of
+from flows.scaffold.read_tables import check_features, roles_of, told_of, told_of_roles
 from flows.scaffold.samples import Columns, Item, Reading, free_columns, text_of
 
 BATCH = 1024
@@ -152,11 +152,12 @@ def read_stored(
     roles = roles_of(names, columns)
     rest = [name for name in names if name not in roles.values()]
     sample = _sample_column(stored, rest, columns, where)
+    notes = told_of_roles(roles, columns, names)
     classes = _class_names(stored, roles["label"])
     rows = _Rows(stored, roles, sample, classes, where)
     if sample is not None:
         rows.free = [name for name in rest if name != sample]
-        return Reading(kind=kind, items=rows.items(), class_names=classes)
+        return Reading(kind=kind, items=rows.items(), class_names=classes, notes=notes)
     text = {
         name: f"is {stored.schema.field(name).type}"
         for name in rest
@@ -165,7 +166,7 @@ def read_stored(
     rows.features = features or tuple(name for name in rest if name not in text)
     check_features(rows.features, rest, text, where)
     rows.free = [name for name in rest if name not in rows.features]
-    notes = told_of(rows.free, [name for name in rows.free if name not in text])
+    notes += told_of(rows.free, [name for name in rows.free if name not in text])
     return Reading(
         kind=f"{kind}, a table",
         items=rows.items(),

@@ -4,11 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flows.faults import Faults
-from flows.scaffold.read_tables import Table, open_table
+from flows.scaffold.read_tables import Table, open_table, roles_of, told_of_roles
 from flows.scaffold.samples import (
-    GROUP_NAMES,
-    ID_NAMES,
-    LABEL_NAMES,
     Columns,
     Item,
     Reading,
@@ -107,6 +104,8 @@ def read_listed_files(path: Path, columns: Columns, where: str) -> Reading:
     beside = [p for p in files_of(path.parent) if p.suffix.lower() in PICTURES]
     left = [p.name for p in beside if p.relative_to(path.parent).as_posix() not in listed]
     notes = [f"{len(left)} pictures are not listed in {path.name}: {left[0]}, ..."] if left else []
+    names = list(table.columns)
+    notes += told_of_roles(roles_of(names, columns), columns, names)
     kind = f"files listed in {path.name}"
     return Reading(kind=kind, items=_listed(table, column, columns), notes=notes)
 
@@ -117,9 +116,8 @@ def _is_beside(table: Path, name: str, where: str) -> bool:
 
 def _listed(table: Table, column: str, columns: Columns) -> Iterator[Item]:
     names = list(table.columns)
-    label = pick(columns.label, LABEL_NAMES, names)
-    id_ = pick(columns.id, ID_NAMES, names)
-    group = pick(columns.group, GROUP_NAMES, names)
+    roles = roles_of(names, columns)
+    label, id_, group = roles["label"], roles["id"], roles["group"]
     used = {column, label, id_, group}
     for _, cells in table.rows():
         name = text_of(cells[column])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.faults import Faults
+from flows.scaffold.class_names import shown
 from flows.scaffold.samples import (
     GROUP_NAMES,
     ID_NAMES,
@@ -37,14 +38,17 @@ class Table:
         """
         with self.path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, delimiter=self.delimiter)
-            next(lines)
-            for cells in lines:
-                if not cells:
-                    continue
-                if len(cells) != len(self.columns):
-                    told = f"{len(cells)} cells, the header {len(self.columns)}"
-                    raise Faults(f"{self.path}, line {lines.line_num}: it has {told}.")
-                yield lines.line_num, dict(zip(self.columns, cells, strict=True))
+            try:
+                next(lines)
+                for cells in lines:
+                    if len(cells) not in (0, len(self.columns)):
+                        told = f"{len(cells)} cells, the header {len(self.columns)}"
+                        raise Faults(f"{self.path}, line {lines.line_num}: it has {told}.")
+                    if cells:
+                        yield lines.line_num, dict(zip(self.columns, cells, strict=True))
+            except (UnicodeDecodeError, csv.Error) as error:
+                place = f"{self.path}, after line {lines.line_num}"
+                raise Faults(f"{place}: it cannot be read: {error}. Save it as UTF-8.") from None
 
 
 def open_table(path: Path) -> Table:
@@ -93,6 +97,7 @@ def read_table(
     check_features(chosen, candidates, text, f"{where}: {path.name}")
     free = [name for name in candidates if name not in chosen]
     notes = told_of(free, [name for name in free if name not in text])
+    notes += told_of_roles(roles, columns, list(table.columns))
     items = _items(table, roles, chosen, free)
     return Reading(kind="a table", items=items, features=chosen, notes=notes)
 
@@ -104,6 +109,15 @@ def roles_of(names: list[str], columns: Columns) -> dict[str, str | None]:
         "id": pick(columns.id, ID_NAMES, names),
         "group": pick(columns.group, GROUP_NAMES, names),
     }
+
+
+def told_of_roles(roles: dict[str, str | None], columns: Columns, names: list[str]) -> list[str]:
+    """Say which column was not found that was named, or that none holds labels."""
+    named = {"label": columns.label, "id": columns.id, "group": columns.group}
+    notes = [f"there is no column {name}" for key, name in named.items() if name and not roles[key]]
+    if not columns.label and not roles["label"]:
+        notes.append(f"none of its columns was taken for labels: {shown(names)}")
+    return notes
 
 
 def _first_texts(table: Table, names: list[str]) -> dict[str, str]:
