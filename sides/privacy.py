@@ -27,7 +27,8 @@ def named(sample: str) -> str:
 
 def message(error: BaseException) -> str:
     """Return an exception's type and text; the type alone where its text may hold data."""
-    if is_private():
+    imported = isinstance(error, ImportError) and error.name is not None  # names of modules
+    if is_private() and not imported:
         return f"{type(error).__name__} ({WITHHELD})"
     return "".join(traceback.format_exception_only(type(error), error)).strip()
 
