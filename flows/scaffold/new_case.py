@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from flows.case import load_case
 from flows.faults import Faults
@@ -96,7 +96,7 @@ def _sources(asked: Asked, data: Path, workspace: Path, say: Say) -> dict[str, S
             local = Path(source.url).expanduser()
             if local.exists():  # DVC is called in the workspace, not where the user stands
                 source = replace(source, url=str(local.resolve()))
-            path, part = data / f"source-{name}", ""
+            path, part = data / f"source-{name}{_suffix(source.path)}", ""
             dvc_data.import_data(source, path, workspace, f"--{name}")
         else:
             place, hash_, part = text.rpartition("#")
@@ -104,6 +104,10 @@ def _sources(asked: Asked, data: Path, workspace: Path, say: Say) -> dict[str, S
             part = part if hash_ and not Path(text).exists() else ""
         found[name] = Source(path=path, part=part, told=text)
     return found
+
+
+def _suffix(path: str) -> str:
+    return ".tar.gz" if path.endswith(".tar.gz") else PurePosixPath(path).suffix
 
 
 def _use_imports(
