@@ -85,6 +85,7 @@ def _data(said: Described) -> dict[str, Any]:
             "labelled": taken.labelled,
             "groups": taken.groups,
             "dtypes": list(facts.dtypes),
+            "features": list(taken.features) if taken.features else None,
             "shapes": [list(shape) for shape in facts.shapes],
             "unreadable": [name for name, _ in facts.unreadable],
             "notes": taken.notes,

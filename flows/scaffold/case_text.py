@@ -145,6 +145,9 @@ def readme(said: Described) -> str:
     notes += [f"- {line}" for line in said.differences]
     if notes:
         lines += ["", *notes]
+    features = said.sets["sim"].features
+    if features:
+        lines += ["", f"A sample holds, in this order: {', '.join(features)}."]
     for folder in said.in_dvc:
         lines += ["", f"`{folder}` is held by DVC (`{folder}.dvc`): `dvc push` shares it."]
     return "\n".join([*lines, *_classes_table(said.classes), *_beginnings(said.code)]) + "\n"

@@ -136,7 +136,9 @@ def _samples_of_sim(known: Sequence[SetFacts]) -> dict[str, _Bound]:
     if spans:
         span = min(low for low, _ in spans), max(high for _, high in spans)
         low, high = _range(span, _is_whole(sim))
-        told = f"{names}: {_told(span)}, and {MARGIN:.0%} of that span"
+        # One range for all numbers of a sample: of a table it is that of the widest column.
+        wide = " (all columns at once)" if all(len(shape) == 1 for shape in sim.shapes) else ""
+        told = f"{names}: {_told(span)}, and {MARGIN:.0%} of that span{wide}"
         bounds["range"] = _Bound(f"[{_number(low)}, {_number(high)}]", told)
         bounds["finite_share"] = _finite(_least_finite(known), names)
     share = _grown(max(one.duplicate_share for one in known))

@@ -34,6 +34,7 @@ class TakenIn:
     rows: int
     labelled: int
     groups: int  # 0: no row has one
+    features: tuple[str, ...] | None = None  # of a table: the columns that a sample is made of
     notes: list[str] = field(default_factory=list)
 
 
@@ -144,5 +145,10 @@ def _checked(one: _Read, folder: Path, name: str) -> TakenIn:
     if not summary.labelled:
         notes.append("no labels: what broke can be found, what it costs cannot")
     return TakenIn(
-        kind=one.kind, rows=summary.rows, labelled=summary.labelled, groups=groups, notes=notes
+        kind=one.kind,
+        rows=summary.rows,
+        labelled=summary.labelled,
+        groups=groups,
+        features=one.features,
+        notes=notes,
     )

@@ -118,6 +118,7 @@ def test_a_table_with_its_own_model_and_a_changed_step(clone, own):
     assert "nothing is wrong" in assay(clone, "check", "pets-2")
     stated = yaml.safe_load((clone / "cases/pets-2/case.yaml").read_text())
     assert stated["title"] == "Pets: again"
+    assert "in this order: a, b, c." in (clone / "cases/pets-2/README.md").read_text()
     assert stated["reference"]["image"] == "base"
     steps = [{"name": "decode", "call": "net:swapped"}]
     assert stated["candidate"] == {"like": "reference", "steps": steps}
