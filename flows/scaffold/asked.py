@@ -10,7 +10,7 @@ from flows.case import is_call
 from flows.faults import Faults
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-STEP = re.compile(r"([a-z][a-z0-9_]{0,39})=(.+)")
+SLUG = re.compile(r"[a-z][a-z0-9_]{0,39}")
 RUNTIMES = {".onnx": "onnx", ".pt2": "exported"}  # told by their name alone
 TASKS = {"classification": ("accuracy",), "regression": ("r2", "mae")}
 
@@ -51,23 +51,32 @@ class Asked:
     @property
     def steps(self) -> list[tuple[str, str]]:
         """The reference's steps: name, call."""
-        return [_step(text, "--step") for text in self.step]
+        return [_step(text) for text in self.step]
 
     @property
     def candidate_steps(self) -> list[tuple[str, str]]:
         """The candidate's steps, in full; steps that bear a name of the reference replace it."""
-        own = [_step(text, "--candidate-step") for text in self.candidate_step]
+        own = [_step(text) for text in self.candidate_step]
         names = [name for name, _ in self.steps]
         if not own or {name for name, _ in own} - set(names):
             return own
         return [(name, dict(own).get(name, call)) for name, call in self.steps]
 
 
-def _step(text: str, flag: str) -> tuple[str, str]:
-    found = STEP.fullmatch(text)
-    if found is None or not is_call(found[2]):
-        raise Faults(f"{flag} {text}: expected NAME=module:function, the name in small letters.")
-    return found[1], found[2]
+def _step(text: str) -> tuple[str, str]:
+    name, _, call = text.partition("=")
+    return name, call
+
+
+def _step_faults(asked: Asked) -> list[str]:
+    texts = [("--step", text) for text in asked.step]
+    texts += [("--candidate-step", text) for text in asked.candidate_step]
+    expected = "expected NAME=module:function, the name in small letters, digits, underscores"
+    return [
+        f"{flag} {text}: {expected}."
+        for flag, text in texts
+        if not SLUG.fullmatch(_step(text)[0]) or not is_call(_step(text)[1])
+    ]
 
 
 WANTED: Mapping[str, str] = {
@@ -75,6 +84,7 @@ WANTED: Mapping[str, str] = {
     "real": "SOURCE, samples of the field",
     "weights": "PATH, the model's file or folder (or --train SOURCE, to begin with a simple model)",
     "model": "module:function of --code that builds the model; or onnx, torchscript, exported",
+    "code": "FOLDER, yours, that holds the steps and the model",
 }
 
 
@@ -94,7 +104,9 @@ def missing(asked: Asked) -> list[str]:
         found.append("weights")
     if asked.weights is not None and model_of(asked) is None:
         found.append("model")
-    return found
+    model = model_of(asked)
+    named = asked.step or asked.candidate_step or (model and is_call(model))
+    return [*found, "code"] if named and not asked.code else found
 
 
 def check(asked: Asked, workspace: Path) -> None:
@@ -103,7 +115,7 @@ def check(asked: Asked, workspace: Path) -> None:
     Raises:
         Faults: every fault at once.
     """
-    faults = _name_faults(asked, workspace)
+    faults = _name_faults(asked, workspace) + _step_faults(asked)
     faults += [f"--{flag}: not given. Give {WANTED[flag]}." for flag in missing(asked)]
     if asked.metric and asked.metric not in TASKS[asked.task]:
         faults.append(f"--metric: a {asked.task} has {' or '.join(TASKS[asked.task])}.")
@@ -114,9 +126,6 @@ def check(asked: Asked, workspace: Path) -> None:
     model = model_of(asked)
     if model and not is_call(model) and model not in ("onnx", "torchscript", "exported"):
         faults.append(f"--model {model}: expected {WANTED['model']}.")
-    named = [call for _, call in (*asked.steps, *asked.candidate_steps)]
-    if (named or (model and is_call(model))) and not asked.code:
-        faults.append("--code: not given. Give the FOLDER that holds the steps and the model.")
     for flag in ("weights", "code", "recorded"):
         path = getattr(asked, flag)
         if path and not Path(path).exists():
@@ -136,7 +145,7 @@ def _name_faults(asked: Asked, workspace: Path) -> list[str]:
             f"cases/{asked.name} is there already and is not overwritten. "
             f"Choose another name, or remove it: git rm -r cases/{asked.name}"
         )
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", asked.contract_name):
+    if not SLUG.fullmatch(asked.contract_name):
         faults.append(f"--contract {asked.contract_name}: small letters, digits, underscores.")
     elif (workspace / f"data_contracts/{asked.contract_name}.yaml").exists():
         faults.append(
