@@ -10,7 +10,7 @@ import numpy as np
 from sides import privacy
 from sides.case_code import CaseCodeError
 from sides.rows import Samples, paired, read_roles
-from sides.steps import apply_all, load_steps, step_key
+from sides.steps import apply_all, loaded, said, step_key
 from sides.tensors import RowWriter, save_step
 
 if TYPE_CHECKING:
@@ -24,19 +24,20 @@ if TYPE_CHECKING:
 
 def run(params: Dict[str, Any], inputs: Dict[str, Path], into: Path, side: str) -> None:
     """Write report.json, sim.npy, real.npy and steps/ as `stages.reports.preprocess` says."""
-    steps = load_steps(side, params["steps"])
+    stated = params["steps"]
     sim = read_roles(inputs["roles"], "sim")
     real = read_roles(inputs["roles"], "real")
     watched = paired(real, params["paired"])
-    _chain(steps, sim, Samples(inputs["sim"]), into / "sim.npy", [])
-    kept = _chain(steps, real, Samples(inputs["real"]), into / "real.npy", watched)
+    with loaded(side, stated) as steps:
+        _chain(steps, sim, Samples(inputs["sim"]), into / "sim.npy", [])
+        kept = _chain(steps, real, Samples(inputs["real"]), into / "real.npy", watched)
     folder = into / "steps"
     folder.mkdir()
     (folder / "rows.json").write_text(json.dumps(watched) + "\n", encoding="utf-8")
     outputs = []
-    for position, step in enumerate(params["steps"] if watched else []):
+    for position, step in enumerate(stated if watched else []):
         saved = save_step(folder, step_key(position, step["name"]), [row[position] for row in kept])
-        outputs.append({"name": step["name"], "call": step["call"], **saved})
+        outputs.append({"name": step["name"], "call": said(step), **saved})
     report = {
         "schema_version": 1,
         "side": side,

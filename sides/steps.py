@@ -1,7 +1,8 @@
-"""A side's preprocessing: named functions of the case, applied to one sample after another."""
+"""A side's preprocessing: named functions or programs, applied to one sample after another."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -18,6 +19,7 @@ import numpy as np
 
 from sides import privacy
 from sides.case_code import CaseCodeError, calling, load
+from sides.program import Program, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,8 +33,14 @@ class Step(NamedTuple):
     """One step of one side, ready to be applied."""
 
     what: str  # reference.steps[1] 'scale' (steps:scale)
-    function: Callable[..., Any]
+    function: Optional[Callable[..., Any]]
     args: Dict[str, Any]
+    program: Optional[Program] = None
+
+    def close(self) -> None:
+        """End its program."""
+        if self.program is not None:
+            self.program.close()
 
 
 class Slot(NamedTuple):
@@ -44,20 +52,39 @@ class Slot(NamedTuple):
     candidate: Optional[int]
 
 
+def said(step: Dict[str, Any]) -> str:
+    """Return how a step is stated: module:function, a command line, or "" where it was recorded."""
+    return step.get("call") or " ".join(step.get("command") or [])
+
+
 def load_step(side: str, position: int, step: Dict[str, Any]) -> Step:
-    """Find a step's function.
+    """Find a step's function, or start its program.
 
     Raises:
         CaseCodeError: it is not there.
     """
     where = f"{side}.steps[{position}]"
-    what = f"{where} '{step['name']}' ({step['call']})"
-    return Step(what, load(step["call"], where), dict(step.get("args") or {}))
+    what = f"{where} '{step['name']}' ({said(step)})"
+    args = dict(step.get("args") or {})
+    if step.get("command"):
+        return Step(what, None, {}, Program(words_of(step["command"], args), what))
+    return Step(what, load(step["call"], where), args)
 
 
-def load_steps(side: str, steps: Sequence[Dict[str, Any]]) -> List[Step]:
-    """Find all functions of a side's steps."""
-    return [load_step(side, position, step) for position, step in enumerate(steps)]
+@contextmanager
+def loaded(side: str, steps: Sequence[Dict[str, Any]]) -> Iterator[List[Step]]:
+    """Find all functions and start all programs of a side's steps; the programs end with it."""
+    made: List[Step] = []
+    try:
+        for position, step in enumerate(steps):
+            made.append(load_step(side, position, step))
+        yield made
+        for one in made:
+            if one.program is not None:
+                one.program.finish()
+    finally:
+        for one in made:
+            one.close()
 
 
 def step_key(position: int, name: str) -> str:
@@ -71,6 +98,9 @@ def apply(step: Step, value: Any, number: int, sample: str) -> NDArray[Any]:
     Raises:
         CaseCodeError: the step failed, or returned no numeric array.
     """
+    if step.program is not None:
+        return step.program.ask(value, f" on sample {number}{privacy.named(sample)}")
+    assert step.function is not None  # noqa: S101  a step is one of the two
     with calling(step.what, number, sample):
         made = step.function(value, **step.args)
     kind = made.dtype.kind if isinstance(made, np.ndarray) else None
