@@ -27,7 +27,7 @@ class ParityParams(Params):
     """When two outputs count as equal, and when a difference counts as explained."""
 
     atol: float = Field(default=1e-6, ge=0)  # in the units of each step's output
-    rtol: float = Field(default=0.0, ge=0)
+    rtol: float = Field(default=1e-6, ge=0)  # a step in float32 instead of float64 is no difference
     accept: float = Field(default=0.99, gt=0, le=1)  # share of the squared difference
     max_depth: int = Field(default=3, ge=1)  # transforms in a row
     num_pictures: int = Field(default=4, ge=1)
