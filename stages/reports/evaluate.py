@@ -1,0 +1,122 @@
+"""How each side does on simulation and on real rows, by group, by class, by confidence."""
+
+from typing import Literal
+
+from stages.stage import At, Estimate, Report
+
+EVALUATE = At("artifacts/evaluate/report.json")
+RELIABILITY = At("artifacts/evaluate/reliability.csv")  # side,where,confidence,accuracy,n
+SWEEP = At("artifacts/evaluate/sweep.csv")  # side,where,threshold,coverage,accuracy
+PREDICTED = At("artifacts/evaluate/predicted.csv")
+"""side,where,true,predicted: at most 300 rows of each; regression only, and no line with
+`pictures: none`."""
+
+Where = Literal["sim", "real"]
+
+
+class Part(Report):
+    """The metric on the rows of one group or class."""
+
+    name: str
+    metric: Estimate
+
+
+class ReliabilityBin(Report):
+    """Rows of like confidence."""
+
+    confidence: float
+    accuracy: float
+    low: float
+    high: float
+    n: int
+
+
+class CalibrationReport(Report):
+    """Whether confidence says how often the answer is right."""
+
+    taken_as: str  # how the outputs were read: probabilities, softmax of the outputs, ...
+    bins: list[ReliabilityBin]
+    error: Estimate  # expected calibration error; noise alone makes it larger than 0
+    debiased: float  # the same less what noise adds
+    over: float  # mean confidence less accuracy: positive is overconfident
+    brier: Estimate
+
+
+class SweepPoint(Report):
+    """What is left when rows below a confidence are not answered."""
+
+    threshold: float
+    coverage: float
+    accuracy: float
+
+
+class OperatingPointReport(Report):
+    """A threshold on the second of two classes."""
+
+    threshold: float
+    precision: float
+    recall: float
+
+
+class GroupResiduals(Report):
+    """One group's misses, in the unit of the target."""
+
+    group: str
+    bias: float
+    spread: float
+    mae: float
+    n: int
+
+
+class ResidualsReport(Report):
+    """Prediction minus truth, in the unit of the target."""
+
+    mae: Estimate
+    rmse: Estimate
+    r2: Estimate | None  # None where all true values are one
+    bias: Estimate
+    slope: Estimate | None  # of truth over prediction: 1 is calibrated
+    intercept: float | None
+    groups: list[GroupResiduals]  # the worst first
+
+
+class Evaluated(Report):
+    """One side on the labelled rows of one dataset; on real ones without those that prove."""
+
+    side: str
+    where: Where
+    n: int
+    metric: Estimate | None
+    why_not: str | None  # no metric: no labels, or no answers
+    groups: list[Part]  # the worst first
+    classes: list[Part]
+    confusion: list[list[int]] | None  # truth by answer; None where classes are too many to show
+    calibration: CalibrationReport | None
+    why_no_calibration: str | None
+    sweep: list[SweepPoint]
+    operating: list[OperatingPointReport]  # of two classes
+    residuals: ResidualsReport | None
+
+
+class Unlabelled(Report):
+    """What real rows say without any label."""
+
+    side: str
+    n: int
+    agreement: Estimate | None  # with the reference's answers; None for the reference itself
+    confidence_sim: float | None
+    confidence_real: Estimate | None
+    expected: Estimate | None  # accuracy, guessed from confidence: it rests on `assumes`
+    assumes: str
+    histogram_sim: list[float]  # shares of rows by confidence, bins of equal width over [0, 1]
+    histogram_real: list[float]
+
+
+class EvaluateReport(Report):
+    """All situations; what labels would still have to decide."""
+
+    metric: str  # accuracy, r2, mae
+    unit: str | None
+    evaluated: list[Evaluated]
+    unlabelled: list[Unlabelled]
+    undecided: list[str]  # with how many labels would decide
