@@ -13,7 +13,6 @@ from assay.residuals import by_group, residuals
 from assay.scores import MetricName, level
 from stages.answers import Rows, Side
 from stages.confidence import Confidence, calibration, confidence, operating, sweep, unlabelled
-from stages.dataset import UNLABELLED, groups_of, labels_of, of, read_roles, targets_of
 from stages.figures import estimate
 from stages.metric import Metric
 from stages.reports.evaluate import (
@@ -26,8 +25,8 @@ from stages.reports.evaluate import (
     Where,
 )
 from stages.reports.predict import PredictReport
+from stages.seen_rows import labelled, seen_rows
 
-REAL_ROLES = ("diagnose", "fit", "unlabelled")  # what proves a repair is not looked at here
 WHERE: tuple[Where, ...] = ("sim", "real")
 NO_LABELS = "No row has a label."
 SHOWN_CLASSES = 50  # a larger confusion is no longer read
@@ -92,7 +91,7 @@ class Evaluation:
         lines = []
         for told in self.sides:
             for where in WHERE:
-                rows = _labelled(self._rows(where))
+                rows = labelled(self._rows(where))
                 given = Side(told.folder).labels(told.set_of(where), rows)
                 if given is None:
                     continue
@@ -105,15 +104,10 @@ class Evaluation:
         return lines
 
     def _rows(self, where: Where) -> Rows:
-        table = read_roles(self.roles)
-        positions = of(table, where, None if where == "sim" else REAL_ROLES)
-        classes = self.words.task == "classification"
-        labels: NDArray[Any] = labels_of(table, where) if classes else targets_of(table, where)
-        groups = groups_of(table, where)
-        return Rows(positions=positions, labels=labels[positions], groups=groups[positions])
+        return seen_rows(self.roles, where, self.words.task)
 
     def _evaluated(self, told: Told, where: Where, all_rows: Rows) -> Evaluated:
-        rows, side = _labelled(all_rows), Side(told.folder)
+        rows, side = labelled(all_rows), Side(told.folder)
         given = side.labels(told.set_of(where), rows)
         found: dict[str, Any] = _nothing(told, where, rows)
         if given is None or not len(rows):
@@ -200,14 +194,14 @@ class Evaluation:
 
     def _undecided(self, rows: dict[Where, Rows]) -> list[str]:
         """Say how many labels would show a drop from validation, where those at hand would not."""
-        sim = _labelled(rows["sim"])
+        sim = labelled(rows["sim"])
         scores = Side(self.sides[0].folder).scores("sim", sim, self.words)
         if not len(scores):
             return ["No validation row has a label: nothing can be said of any drop."]
         share = self.words.is_share
         known = self._level(scores, sim.groups)
         drop = self.drop if share else self.drop * (float(np.abs(scores).mean()) or 1.0)
-        real = _labelled(rows["real"])
+        real = labelled(rows["real"])
         alike = clusters_of(scores, sim.groups)
         needed = rows_to_see(drop, known, None if share else float(scores.std()), alike)
         short = self.words.loss(drop)
@@ -218,15 +212,6 @@ class Evaluation:
         at_hand = f"{len(real)} are at hand" if len(real) else "none is at hand"
         would = f"A drop of {short} from validation would show with about {needed}"
         return [f"{would} of labelled real rows; {at_hand}."]
-
-
-def _labelled(rows: Rows) -> Rows:
-    known = rows.labels != UNLABELLED
-    if rows.labels.dtype.kind == "f":
-        known = np.isfinite(rows.labels)
-    return Rows(
-        positions=rows.positions[known], labels=rows.labels[known], groups=rows.groups[known]
-    )
 
 
 def _nothing(told: Told, where: Where, rows: Rows) -> dict[str, Any]:
