@@ -214,6 +214,9 @@ def _publish(asked: Asked, folder: Path, workspace: Path, contract: str) -> None
         plan(load_case(workspace, asked.name))
         if asked.dry_run:
             _withdraw(case, terms)
+    except Faults as error:
+        _withdraw(case, terms)
+        raise Faults(*error.faults, "Nothing was left behind.") from None
     except BaseException:
         _withdraw(case, terms)
         raise

@@ -11,7 +11,8 @@ from flows.faults import Faults
 from flows.scaffold.read_tables import check_features, roles_of, told_of, told_of_roles
 from flows.scaffold.samples import Columns, Item, Reading, free_columns, text_of
 
-BATCH = 1024
+BATCH_BYTES = 8 << 20  # that become Python objects at a time
+MAX_BATCH = 1024
 SPLIT = re.compile(r"(?P<split>[A-Za-z_]\w*)-\d{5}-of-\d{5}")
 STATE, INFO, DICT = "state.json", "dataset_info.json", "dataset_dict.json"
 SUFFIXES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp"}
@@ -51,8 +52,11 @@ def _batches(path: Path) -> Iterator[Any]:
     from pyarrow import parquet
 
     if path.suffix == ".parquet":
-        with parquet.ParquetFile(path) as file:
-            yield from file.iter_batches(batch_size=BATCH)
+        # pre_buffer would hold whole row groups.
+        with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+            groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
+            size_bytes = sum(group.total_byte_size for group in groups)
+            yield from file.iter_batches(_rows_at_once(size_bytes, file.metadata.num_rows))
         return
     with pa.memory_map(str(path)) as file:
         try:
@@ -62,6 +66,10 @@ def _batches(path: Path) -> Iterator[Any]:
             yield from (opened.get_batch(i) for i in range(opened.num_record_batches))
             return
         yield from stream
+
+
+def _rows_at_once(size_bytes: int, num_rows: int) -> int:
+    return min(MAX_BATCH, max(1, BATCH_BYTES * num_rows // max(1, size_bytes)))
 
 
 def open_stored(files: list[Path], info: Path | None, where: str) -> Stored:
@@ -248,9 +256,11 @@ class _Rows:
     def items(self) -> Iterator[Item]:
         at = 0
         for batch in self._stored.batches(self._where):
-            for cells in batch.to_pylist():
-                yield self._item(at, cells)
-                at += 1
+            step = _rows_at_once(batch.nbytes, batch.num_rows)
+            for start in range(0, batch.num_rows, step):
+                for cells in batch.slice(start, step).to_pylist():
+                    yield self._item(at, cells)
+                    at += 1
 
     def _item(self, at: int, cells: dict[str, Any]) -> Item:
         said = {key: text_of(cells[name]) if name else "" for key, name in self._roles.items()}

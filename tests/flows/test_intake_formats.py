@@ -1,5 +1,7 @@
 """Data as people have it becomes a dataset folder: the same samples, labels, groups, in order."""
 
+import tarfile
+import tracemalloc
 from pathlib import Path
 
 import made_sources as made
@@ -124,17 +126,42 @@ def test_names_have_one_number_in_all_sets(tmp_path):
     assert list(read_manifest(tmp_path / "out/real")["label"]) == ["2", "0"]
 
 
-def test_a_large_shard_is_never_whole_in_memory(tmp_path):
-    import resource
-    import tarfile
+LARGE = [np.random.default_rng(at).bytes(1 << 20) for at in range(48)]
 
-    content = np.random.default_rng(0).bytes(1 << 20)
-    with tarfile.open(tmp_path / "big.tar", "w") as shard:
-        for at in range(64):
-            made.add(shard, f"{at:03d}.bin", content[:-1] + bytes([at]))
+
+def large_shard(path: Path) -> Path:
+    with tarfile.open(path, "w") as shard:
+        for at, content in enumerate(LARGE):
+            made.add(shard, f"{at:03d}.bin", content)
             made.add(shard, f"{at:03d}.cls", str(at % 2).encode())
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    taken, _ = take(tmp_path / "big.tar", tmp_path / "out")
-    grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert taken["sim"].rows == 64
-    assert grown_kib < 24 * 1024
+    return path
+
+
+def large_parquet(path: Path) -> Path:
+    labels = [at % 2 for at in range(len(LARGE))]
+    parquet.write_table(pa.table({"image": LARGE, "label": labels}), path)
+    return path
+
+
+def large_arrow(path: Path) -> Path:
+    rows = pa.table({"image": LARGE, "label": [at % 2 for at in range(len(LARGE))]})
+    with pa.ipc.new_stream(str(path), rows.schema) as stream:
+        stream.write_table(rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "suffix"),
+    [(large_shard, ".tar"), (large_parquet, ".parquet"), (large_arrow, ".arrow")],
+    ids=["a shard", "Parquet", "Arrow"],
+)
+def test_a_large_file_is_never_whole_in_memory(make, suffix, tmp_path):
+    path = make(tmp_path / f"large{suffix}")
+    held_before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    taken, _ = take(path, tmp_path / "out")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken["sim"].rows == len(LARGE)
+    assert peak < 24 << 20
+    assert pa.total_allocated_bytes() - held_before < 8 << 20
