@@ -1,6 +1,6 @@
 """Is a figure good enough? An interval against a threshold: passed, failed, or cannot tell."""
 
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -57,8 +57,8 @@ def drop(before: Interval, after: Interval) -> Interval:
     fewer = min((before, after), key=lambda interval: interval.n)
     return Interval(
         value=value,
-        low=max(-1.0, value - below),
-        high=min(1.0, value + above),
+        low=value - below,
+        high=value + above,
         n=fewer.n,
         resampled=fewer.resampled,
         num_units=fewer.num_units,
@@ -81,19 +81,6 @@ def at_most(found: Interval, threshold: float, min_rows: int) -> bool | None:
     if found.n < min_rows or found.low <= threshold < found.high:
         return None
     return found.high <= threshold
-
-
-def rows_to_decide(found: Interval, threshold: float) -> int | None:
-    """Guess how many rows would put the threshold outside; None at the threshold itself.
-
-    The width shrinks with the root of the rows. A guess: it takes today's value for the true one.
-
-    >>> rows_to_decide(wilson(92, 100), 0.9)
-    1225
-    """
-    distance = abs(found.value - threshold)
-    half = found.value - found.low if found.value > threshold else found.high - found.value
-    return None if distance == 0 else ceil(found.n * (half / distance) ** 2)
 
 
 def verdict(passed: list[bool | None]) -> Literal["open", "closed", "abstained"]:

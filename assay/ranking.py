@@ -1,95 +1,14 @@
-"""What the gap is made of: the cost of each part when it alone is exchanged, worst first."""
+"""Which differences are causes, by what each costs, worst first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from assay.intervals import Interval
+from assay.shares import DEPLOYMENT, Shares
 
-from assay.criteria import accuracy, drop
-from assay.intervals import Interval, Paired, bootstrap_difference, mcnemar
-from assay.swap import shapley_intervals
-
-Component = Literal["preprocessing", "model", "postprocessing", "data"]
+Component = Literal["preprocessing", "model", "postprocessing", "deployment", "data"]
 Strength = Literal["strong", "moderate", "weak"]
-Correct = NDArray[np.bool_]
-
-PREPROCESSING, MODEL = "preprocessing", "model"
-NOTHING, EVERYTHING = frozenset[str](), frozenset({PREPROCESSING, MODEL})
-# Cells of the swap, by what comes from the candidate.
-CELLS = (NOTHING, frozenset({PREPROCESSING}), frozenset({MODEL}), EVERYTHING)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """Which rows were answered right, situation by situation.
-
-    A situation in which the model could not answer counts as wrong in every row.
-    """
-
-    sim: Correct  # (sim rows,) the reference on validation
-    sim_candidate: Correct | None  # the candidate on the same rows
-    real: Mapping[frozenset[str], Correct]  # (real rows,) a cell of CELLS, all over the same rows
-    swaps: Mapping[
-        str, Correct
-    ]  # (real rows,) the reference with one step of the candidate, by key
-    sim_groups: NDArray[Any] | None
-    real_groups: NDArray[Any] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """The gap in metric points; `data`, `preprocessing` and `model` add up to `gap`.
-
-    Positive is a loss. `steps` are losses of one step at a time with the rest from the reference;
-    where steps act on each other they do not add up to `preprocessing`.
-    """
-
-    sim: Interval
-    reference: Interval  # all from the reference, on real rows
-    candidate: Interval  # as deployed, on real rows
-    gap: Interval
-    data: Interval
-    preprocessing: Interval
-    model: Interval
-    paired: Paired  # as deployed against the reference, on real rows
-    on_sim: Interval | None  # what the whole candidate loses on validation
-    steps: Mapping[str, Interval]
-
-
-def attribute(answers: Answers, *, num_draws: int = 2000, seed: int = 0) -> Shares:
-    """Say what each part of the gap costs; paired where the rows are the same, by whole groups."""
-    sim, real = answers.sim, answers.real
-    groups = answers.real_groups
-    levels = {
-        "sim": accuracy(sim, answers.sim_groups, num_draws=num_draws, seed=seed),
-        "reference": accuracy(real[NOTHING], groups, num_draws=num_draws, seed=seed),
-        "candidate": accuracy(real[EVERYTHING], groups, num_draws=num_draws, seed=seed),
-    }
-    # A loss: the sign of the change is turned by counting wrong answers.
-    wrong = {cell: ~real[cell] for cell in CELLS}
-    parts = {
-        name: loss.within(-1, 1)
-        for name, loss in shapley_intervals(wrong, groups, num_draws, seed).items()
-    }
-    return Shares(
-        **levels,
-        gap=drop(levels["sim"], levels["candidate"]),
-        data=drop(levels["sim"], levels["reference"]),
-        preprocessing=parts[PREPROCESSING],
-        model=parts[MODEL],
-        paired=mcnemar(real[NOTHING], real[EVERYTHING]),
-        on_sim=None
-        if answers.sim_candidate is None
-        else bootstrap_difference(
-            answers.sim_candidate, sim, answers.sim_groups, num_draws, seed
-        ).within(-1, 1),
-        steps={
-            key: bootstrap_difference(correct, real[NOTHING], groups, num_draws, seed).within(-1, 1)
-            for key, correct in answers.swaps.items()
-        },
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +26,9 @@ class Seen:
 
     steps: Sequence[Different]
     first_differing_step: str | None  # along the chain
-    model_differs: bool  # the models answer differently on the same tensors
+    model_differs: bool  # the models answer differently on the same tensors, or on their own
     raw_equal: bool  # ... though their raw outputs are equal
-    domains_part: (
-        bool  # a second examination, of layers or of labels, sees simulation leave reality
-    )
-    has_labels: bool = (
-        True  # without, "right" means "as the reference says": nothing speaks of data
-    )
+    domains_part: bool  # a second look, at layers or labels, sees simulation leave reality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +62,15 @@ def rank(shares: Shares, seen: Seen, *, margin: float) -> tuple[Cause, ...]:
     Args:
         shares: of the gap.
         seen: which parts differ at all; a part that does not differ is never accused.
-        margin: metric points that nobody would miss.
+        margin: what nobody would miss, in the metric.
     """
-    causes = _unmask([*_steps(shares, seen, margin), *_model(shares, seen, margin)], shares, margin)
-    if seen.has_labels and shares.data.low > 0 and not costs_nothing(shares.data, margin):
+    found = [*_steps(shares, seen, margin), *_model(shares, seen, margin)]
+    causes = _unmask(found, shares, margin)
+    data = shares.data
+    if data is not None and data.low > 0 and not costs_nothing(data, margin):
         strength: Strength = "strong" if seen.domains_part else "moderate"
         kind = "sim_to_real_gap" if seen.domains_part else "unknown"
-        causes.append(_cause("data", kind, shares.data, strength))
+        causes.append(_cause("data", kind, data, strength))
     return tuple(sorted(causes, key=_place))
 
 
@@ -169,10 +85,13 @@ def costs_nothing(loss: Interval, margin: float) -> bool:
     return loss.high <= margin
 
 
-def _strength(loss: Interval, *, harmless: bool, margin: float) -> Strength:
-    """Grade an intervention on pairs; harmless is strong once 3 / n is within the margin too."""
+def _strength(loss: Interval, *, harmless: bool, margin: float, spread: float) -> Strength:
+    """Grade an intervention on pairs; harmless is strong once 3 / n is within the margin too.
+
+    (Hanley 1983: n rows without a single loss are compatible with a share of 3 / n.)
+    """
     if harmless:
-        return "strong" if 3 / loss.n <= margin else "moderate"
+        return "strong" if 3 * spread / loss.n <= margin else "moderate"
     return "strong" if loss.low > 0 else "weak"
 
 
@@ -190,9 +109,12 @@ def _cause(component: Component, kind: str, loss: Interval, strength: Strength) 
 
 def _steps(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
     whole = shares.preprocessing
+    if whole is None:  # what no chain of tensors shows cannot be charged to a step
+        return []
     # What counts is what the deployed chain loses: a step that a later one undoes is no cause.
     free = costs_nothing(whole, margin)
-    causes = [_step(step, shares, free, margin, alone=len(seen.steps) == 1) for step in seen.steps]
+    alone = len(seen.steps) == 1
+    causes = [_step(step, shares, whole, margin, alone=alone) for step in seen.steps]
     explained = any(cause.explains and cause.explains.low > 0 for cause in causes)
     if not free and whole.low > 0 and not explained:
         left = _cause("preprocessing", "unknown", whole, "moderate")
@@ -201,19 +123,19 @@ def _steps(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
     return causes
 
 
-def _step(step: Different, shares: Shares, free: bool, margin: float, *, alone: bool) -> Cause:
-    loss = shares.steps.get(step.key)
+def _step(step: Different, shares: Shares, whole: Interval, margin: float, *, alone: bool) -> Cause:
+    loss, free = shares.steps.get(step.key), costs_nothing(whole, margin)
     exchanged = loss is not None
     if loss is None and alone:
-        loss = shares.preprocessing  # the only step that differs is all of it
+        loss = whole  # the only step that differs is all of it
     by_itself = loss is not None and costs_nothing(loss, margin)
     undone = free and not by_itself and loss is not None and loss.low > 0
     if free and not by_itself:
-        exchanged, loss = False, shares.preprocessing  # it is the whole chain that speaks for it
+        exchanged, loss = False, whole  # it is the whole chain that speaks for it
     harmless = free or by_itself
     strength: Strength = "weak"
     if loss is not None:
-        strength = _strength(loss, harmless=harmless, margin=margin)
+        strength = _strength(loss, harmless=harmless, margin=margin, spread=shares.spread)
     if strength == "strong" and not exchanged:
         strength = "moderate"
     return Cause(
@@ -229,18 +151,22 @@ def _step(step: Different, shares: Shares, free: bool, margin: float, *, alone: 
 
 
 def _model(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
-    if not seen.model_differs:
+    loss = shares.model or shares.parts.get(DEPLOYMENT)
+    if not seen.model_differs or loss is None:
         return []
-    harmless = costs_nothing(shares.model, margin)
+    harmless = costs_nothing(loss, margin)
     component: Component = "postprocessing" if seen.raw_equal else "model"
+    strength = _strength(loss, harmless=harmless, margin=margin, spread=shares.spread)
+    if shares.model is None:
+        component = "deployment"
     return [
         Cause(
             component=component,
             kind="unknown",
             key=None,
             step=None,
-            explains=shares.model,
-            strength=_strength(shares.model, harmless=harmless, margin=margin),
+            explains=loss,
+            strength=strength,
             harmless=harmless,
         )
     ]

@@ -1,11 +1,21 @@
 """Who said what: the rows of a role with their labels, and what the sides answered for them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.dataset import UNLABELLED, groups_of, labels_of, of, open_tensor, read_roles
-from stages.stage import InputFault
+from stages.dataset import (
+    UNLABELLED,
+    groups_of,
+    labels_of,
+    of,
+    open_tensor,
+    read_roles,
+    targets_of,
+)
+from stages.metric import Metric
+from stages.stage import InputFault, Task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +29,7 @@ class Rows:
     """Rows of one dataset, in the order of its tensors."""
 
     positions: "NDArray[np.int64]"  # (rows,) in the tensors of their dataset
-    labels: "NDArray[np.int64]"  # (rows,) UNLABELLED where there is none
+    labels: "NDArray[Any]"  # (rows,) classes, UNLABELLED where there is none; or numbers, NaN
     groups: "NDArray[Any]"  # (rows,)
 
     def __len__(self) -> int:
@@ -27,13 +37,24 @@ class Rows:
         return len(self.positions)
 
 
-def rows_of(roles: Path, dataset: str, role: str | None, *, labelled: bool = True) -> Rows:
+def rows_of(
+    roles: Path,
+    dataset: str,
+    role: str | None,
+    *,
+    labelled: bool = True,
+    task: Task = "classification",
+) -> Rows:
     """Read the rows of a role (None: all), without those that have no label unless told."""
+    import numpy as np
+
     table = read_roles(roles)
-    labels = labels_of(table, dataset)
+    classes = task == "classification"
+    labels = labels_of(table, dataset) if classes else targets_of(table, dataset)
     positions = of(table, dataset, role)
     if labelled:
-        positions = positions[labels[positions] != UNLABELLED]
+        known = labels != UNLABELLED if classes else np.isfinite(labels)
+        positions = positions[known[positions]]
     groups = groups_of(table, dataset)
     return Rows(positions=positions, labels=labels[positions], groups=groups[positions])
 
@@ -44,9 +65,9 @@ class Side:
 
     outputs: Path
 
-    def labels(self, name: str, rows: Rows) -> "NDArray[np.int64] | None":
+    def labels(self, name: str, rows: Rows) -> "NDArray[Any] | None":
         """Return the label given to each row; None where the model could not take the tensors."""
-        labels: NDArray[np.int64] | None = self._of(f"{name}.labels.npy", rows)
+        labels: NDArray[Any] | None = self._of(f"{name}.labels.npy", rows)
         return labels
 
     def raw(self, name: str, rows: Rows) -> "NDArray[np.float32] | None":
@@ -54,46 +75,77 @@ class Side:
         outputs: NDArray[np.float32] | None = self._of(f"{name}.npy", rows)
         return outputs
 
-    def must(self, name: str, rows: Rows) -> "NDArray[np.int64]":
+    def must(self, name: str, rows: Rows) -> "NDArray[Any]":
         """Return the label given to each row, of tensors that this side made itself."""
         given = self.labels(name, rows)
         if given is None or not len(rows):
             raise InputFault(f"{self.outputs} has no answers to {name}; see the report beside it.")
         return given
 
-    def right(self, name: str, rows: Rows) -> "NDArray[np.bool_]":
-        """Tell which rows were answered right: none where the model could not take the tensors."""
-        return _equal(self.labels(name, rows), rows.labels)
+    def scores(
+        self, name: str, rows: Rows, metric: Metric, tolerance: float = 0.0
+    ) -> "NDArray[np.float64]":
+        """Score each row: all wrong where the model could not take the tensors.
+
+        Args:
+            name: of the set.
+            rows: with what is right.
+            metric: of the scores.
+            tolerance: of an agreement between numbers.
+        """
+        from assay.scores import scores, within
+
+        given = self.labels(name, rows)
+        if metric.name == "agreement" and rows.labels.dtype.kind == "f":
+            return within(given, rows.labels, tolerance)
+        return scores(metric.name, given, rows.labels)
 
     def _of(self, file: str, rows: Rows) -> Any:
         path = self.outputs / file
         return open_tensor(path)[rows.positions] if path.exists() else None
 
 
-def agree(reference: Side, candidate: Side, name: str, rows: Rows) -> "NDArray[np.bool_]":
-    """Tell which rows both models give the same label, from the same tensors."""
-    return _equal(candidate.labels(name, rows), reference.must(name, rows))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differ:
+    """Whether two sides answer differently on the same rows."""
+
+    labels: bool
+    raw: bool | None  # None: not known, as no side's raw outputs were recorded
+    same_tensors: bool  # they were given the same tensors; else each its own
 
 
-def _equal(given: "NDArray[np.int64] | None", wanted: "NDArray[np.int64]") -> "NDArray[np.bool_]":
-    import numpy as np
+def sides_differ(
+    reference: Side, candidate: Side, sets: Sequence[str], rows: Rows, tolerance: float
+) -> Differ:
+    """Compare the models on the tensors that both were given, or else the sides as a whole.
 
-    return np.zeros(len(wanted), np.bool_) if given is None else np.asarray(given == wanted)
-
-
-def models_differ(reference: Side, candidate: Side, rows: Rows, atol: float) -> tuple[bool, bool]:
-    """Tell whether the models differ on any of the same tensors: in labels, in raw outputs."""
+    Args:
+        reference: one side.
+        candidate: the other.
+        sets: of which the answers of both are known, be it that there are none.
+        rows: to compare.
+        tolerance: raw outputs, and labels that are numbers, this near are the same.
+    """
     labels = raw = False
-    for name in TENSORS:
-        labels |= not _close(reference.labels(name, rows), candidate.labels(name, rows), 0.0)
-        raw |= not _close(reference.raw(name, rows), candidate.raw(name, rows), atol)
-    return labels, raw
+    known = True
+    for ours, theirs in [(name, name) for name in sets] or [TENSORS]:
+        given = reference.labels(ours, rows), candidate.labels(theirs, rows)
+        outputs = reference.raw(ours, rows), candidate.raw(theirs, rows)
+        labels |= not _close(*given, tolerance)
+        raw |= not _close(*outputs, tolerance)
+        known &= all(
+            (one is None) == (two is None) for one, two in zip(given, outputs, strict=True)
+        )
+    return Differ(labels=labels, raw=raw if known else None, same_tensors=bool(sets))
 
 
-def _close(ours: Any, theirs: Any, atol: float) -> bool:
+def _close(ours: Any, theirs: Any, tolerance: float) -> bool:
     import numpy as np
 
     if ours is None or theirs is None:
         return ours is theirs
-    same = ours.shape == theirs.shape
-    return same and bool(np.allclose(ours, theirs, rtol=0, atol=atol, equal_nan=True))
+    if ours.shape != theirs.shape:
+        return False
+    if ours.dtype.kind in "iu":
+        return bool((ours == theirs).all())
+    return bool(np.allclose(ours, theirs, rtol=0, atol=tolerance, equal_nan=True))

@@ -59,6 +59,14 @@ def labels_of(roles: "pd.DataFrame", dataset: str) -> "NDArray[np.int64]":
     return np.array([int(text) if text else UNLABELLED for text in texts], dtype=np.int64)
 
 
+def targets_of(roles: "pd.DataFrame", dataset: str) -> "NDArray[np.float64]":
+    """Return one dataset's targets, as numbers, in the order of its tensors; NaN without one."""
+    import numpy as np
+
+    texts = roles.loc[roles["dataset"] == dataset, "label"]
+    return np.array([float(text) if text else np.nan for text in texts], dtype=np.float64)
+
+
 def groups_of(roles: "pd.DataFrame", dataset: str) -> "NDArray[Any]":
     """Return one dataset's groups in the order of its tensors; a row without is its own group."""
     own = roles.loc[roles["dataset"] == dataset]

@@ -4,40 +4,64 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from pydantic import Field as Knob
+
 from stages.figures import estimate
-from stages.reports.diagnose import DIAGNOSE, DiagnoseReport, Finding, Level, Part
+from stages.metric import Metric
+from stages.reports.diagnose import (
+    DIAGNOSE,
+    Component,
+    DiagnoseReport,
+    Finding,
+    Level,
+    Part,
+)
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
 from stages.reports.split import ROLES
 from stages.reports.swap import SWAP, SwapAnswer, SwapReport
-from stages.stage import Params, Stage
+from stages.stage import FromCase, MetricName, Params, Share, Stage
 
 if TYPE_CHECKING:
-    from assay.ranking import Answers, Cause, Seen
-    from stages.answers import Rows, Side
-    from stages.sentences import Scene
+    from assay.intervals import Interval
+    from assay.ranking import Cause, Seen
+    from assay.scores import Scores
+    from assay.shares import Shares
+    from stages.answers import Differ, Rows
+    from stages.scene import Scene
+    from stages.situations import Situations
 
 
 class DiagnoseParams(Params):
-    """How sure the figures are, and what nobody would miss."""
+    """How sure the figures are, and what nobody would miss.
 
+    A margin is a share of all rows, of R2, or, for an error in a unit, of the error that the best
+    constant answer makes on validation.
+    """
+
+    metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
+    unit: Annotated[str | None, FromCase("unit")] = None
     resamples: int = 2000
     seed: int = 0
-    margin: float = 0.02  # metric points: a difference that costs less is harmless
+    margin: Share = 0.02  # a difference that costs less is harmless
+    drop_to_see: Share = Knob(default=0.05, gt=0)  # for which the labels needed are counted
     atol_outputs: float = 1e-4  # raw outputs of two models that are the same
+    agreement_tolerance: Share = 0.05  # standard deviations of the targets: numbers that agree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """Which rows, both sides' answers, and what the examinations found."""
+    """Which rows, the sides' answers, and what the examinations found."""
 
     roles: Annotated[Path, ROLES]
     reference: Annotated[PredictReport, PREDICT.of("reference")]
     candidate: Annotated[PredictReport, PREDICT.of("candidate")]
+    last_good: Annotated[PredictReport | None, PREDICT.of("last_good")] = None
     reference_outputs: Annotated[Path, OUTPUTS.of("reference")]
     candidate_outputs: Annotated[Path, OUTPUTS.of("candidate")]
+    last_good_outputs: Annotated[Path | None, OUTPUTS.of("last_good")] = None
     parity: Annotated[ParityAnswer, PARITY]
     swap: Annotated[SwapAnswer, SWAP]
     features: Annotated[FeaturesAnswer, FEATURES]
@@ -57,79 +81,84 @@ def run(params: DiagnoseParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     Where no real row of role `diagnose` has a label, the reference's answers stand in for labels:
     what is measured then is agreement, and the data part is unknown.
     """
-    from assay.criteria import accuracy
-    from assay.ranking import attribute, rank
-    from stages.answers import Side, agree, models_differ
-    from stages.sentences import Scene
+    from assay.ranking import rank
+    from assay.shares import attribute
 
-    reference, candidate = Side(inputs.reference_outputs), Side(inputs.candidate_outputs)
-    rows, labelled = _real_rows(inputs, reference)
-    shares = attribute(
-        _answers(inputs, reference, candidate, rows), num_draws=params.resamples, seed=params.seed
-    )
-    same = agree(reference, candidate, "real-reference", rows)
-    scene = Scene(
+    seen_by = _situations(params, inputs)
+    steps = inputs.swap.steps if isinstance(inputs.swap, SwapReport) else []
+    sets = {step.key: f"swap-{step.key}" for step in steps}
+    keys = {key: name for key, name in sets.items() if name in inputs.reference.sets}
+    shares = attribute(seen_by.answers(keys), num_draws=params.resamples, seed=params.seed)
+    scene = _scene(params, inputs, seen_by, shares)
+    tolerance = params.atol_outputs * (1.0 if seen_by.own.is_share else max(1.0, seen_by.spread))
+    seen = _seen(inputs, seen_by.differ(tolerance))
+    return Outputs(report=_report(rank(shares, seen, margin=scene.margin), scene))
+
+
+def _situations(params: DiagnoseParams, inputs: Inputs) -> "Situations":
+    from stages.answers import Side
+    from stages.situations import Predicted, situations
+
+    sides = {
+        "reference": (inputs.reference, inputs.reference_outputs),
+        "candidate": (inputs.candidate, inputs.candidate_outputs),
+        "last_good": (inputs.last_good, inputs.last_good_outputs),
+    }
+    known = {
+        name: Predicted(name=name, side=Side(outputs), report=report)
+        for name, (report, outputs) in sides.items()
+        if report is not None and outputs is not None
+    }
+    own = Metric(params.metric, params.unit)
+    return situations(inputs.roles, own, known, params.agreement_tolerance)
+
+
+def _scene(
+    params: DiagnoseParams, inputs: Inputs, seen_by: "Situations", shares: "Shares"
+) -> "Scene":
+    from assay.scores import level
+    from stages.labels_needed import to_see
+    from stages.scene import Scene
+
+    on_sim, same = seen_by.on_sim(), seen_by.agreement()
+    own = seen_by.own
+
+    def bounded(metric: Metric, found: "Scores | None", rows: "Rows") -> "Interval | None":
+        if found is None:
+            return None
+        return level(metric.name, found, rows.groups, num_draws=params.resamples, seed=params.seed)
+
+    sim = bounded(own, on_sim, seen_by.sim)
+    drop = params.drop_to_see * seen_by.own_spread
+    known = None if sim is None or on_sim is None else (sim, on_sim, seen_by.sim)
+    return Scene(
+        metric=seen_by.metric,
+        own=own,
         shares=shares,
+        sim=sim,
         parity=inputs.parity,
         swap=inputs.swap,
         features=inputs.features,
         probe=inputs.probe,
         candidate=inputs.candidate,
-        agreement=accuracy(same, rows.groups, num_draws=params.resamples, seed=params.seed),
-        measured_as="accuracy" if labelled else "agreement with the reference",
-        labelled=labelled,
-        margin=params.margin,
-    )
-    labels, raw = models_differ(reference, candidate, rows, params.atol_outputs)
-    seen = _seen(inputs, labels_differ=labels, raw_differs=raw, labelled=labelled)
-    return Outputs(report=_report(rank(shares, seen, margin=params.margin), scene))
-
-
-def _real_rows(inputs: Inputs, reference: "Side") -> "tuple[Rows, bool]":
-    from dataclasses import replace
-
-    from stages.answers import rows_of
-
-    rows = rows_of(inputs.roles, "real", "diagnose")
-    if len(rows):
-        return rows, True
-    rows = rows_of(inputs.roles, "real", None, labelled=False)
-    return replace(rows, labels=reference.must("real-reference", rows)), False
-
-
-def _answers(inputs: Inputs, reference: "Side", candidate: "Side", rows: "Rows") -> "Answers":
-    from assay.ranking import CELLS, MODEL, PREPROCESSING, Answers
-    from stages.answers import rows_of
-
-    sim = rows_of(inputs.roles, "sim", "validation")
-    steps = inputs.swap.steps if isinstance(inputs.swap, SwapReport) else []
-    keys = [step.key for step in steps if f"swap-{step.key}" in inputs.reference.sets]
-    has_sim = "sim" in inputs.candidate.sets
-    return Answers(
-        sim=reference.right("sim", sim),
-        sim_candidate=candidate.right("sim", sim) if has_sim else None,
-        real={
-            cell: (candidate if MODEL in cell else reference).right(
-                "real-candidate" if PREPROCESSING in cell else "real-reference", rows
-            )
-            for cell in CELLS
-        },
-        swaps={key: reference.right(f"swap-{key}", rows) for key in keys},
-        sim_groups=sim.groups,
-        real_groups=rows.groups,
+        agreement=bounded(Metric("agreement"), same, seen_by.real),
+        labelled=seen_by.labelled,
+        margin=params.margin * seen_by.spread,
+        margin_share=params.margin,
+        within=seen_by.within,
+        drop=drop,
+        needed=to_see(drop, own, known, seen_by.real),
+        deviations=seen_by.deviations(),
     )
 
 
-def _seen(inputs: Inputs, *, labels_differ: bool, raw_differs: bool, labelled: bool) -> "Seen":
+def _seen(inputs: Inputs, differ: "Differ") -> "Seen":
     from assay.ranking import Different, Seen
 
     parity = inputs.parity if isinstance(inputs.parity, ParityReport) else None
     probe = inputs.probe if isinstance(inputs.probe, ProbeReport) else None
     differing = [own for own in parity.own if not own.equal] if parity else []
     begins = isinstance(inputs.features, FeaturesReport) and inputs.features.begins_at is not None
-    learns = probe is not None and any(
-        point.accuracy.low > probe.baseline.high for point in probe.points
-    )
     return Seen(
         steps=[
             Different(
@@ -138,52 +167,57 @@ def _seen(inputs: Inputs, *, labels_differ: bool, raw_differs: bool, labelled: b
             for own in differing
         ],
         first_differing_step=parity.first_differing_step if parity else None,
-        model_differs=labels_differ or raw_differs,
-        raw_equal=labels_differ and not raw_differs,
-        domains_part=begins or learns,
-        has_labels=labelled,
+        model_differs=differ.labels or bool(differ.raw),
+        raw_equal=differ.labels and differ.raw is False,
+        domains_part=begins or (probe is not None and probe.learns),
     )
 
 
 def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
-    from stages import sentences
+    from stages import verdicts
+    from stages.actions import action, mend_first
+    from stages.evidence import evidence
 
-    shares, known = scene.shares, scene.labelled
+    shares = scene.shares
+    names: list[Component] = ["data", "preprocessing", "model", "deployment"]
+    losses = {"data": shares.data, **shares.parts}
     return DiagnoseReport(
-        verdict=sentences.verdict(causes, scene),
-        measured_as=scene.measured_as,
+        verdict=verdicts.verdict(causes, scene),
+        measured_as=scene.metric.word,
+        metric=scene.metric.name,
+        unit=scene.metric.unit,
         levels=[
-            Level(name="simulation", metric=estimate(shares.sim)),
-            *([Level(name="real, reference", metric=estimate(shares.reference))] if known else []),
-            Level(
-                name="real, as deployed" if known else "real, agreement with the reference",
-                metric=estimate(shares.candidate),
-            ),
+            Level(name=name, metric=estimate(metric.shown(found)), measured=metric.name)
+            for name, metric, found in scene.levels()
         ],
-        gap=estimate(shares.gap) if known else None,
+        gap=None if shares.gap is None else estimate(shares.gap),
+        gap_says=verdicts.gap(scene),
         parts=[
-            *([Part(component="data", loss=estimate(shares.data))] if known else []),
-            Part(component="preprocessing", loss=estimate(shares.preprocessing)),
-            Part(component="model", loss=estimate(shares.model)),
+            Part(component=name, loss=estimate(loss))
+            for name in names
+            if (loss := losses.get(name)) is not None
         ],
+        parts_say=verdicts.parts(scene),
         findings=[
             Finding(
                 component=cause.component,
                 kind=cause.kind,
                 step=cause.step,
-                title=sentences.title(cause, scene),
+                title=verdicts.title(cause, scene),
                 explains=None if cause.explains is None else estimate(cause.explains),
                 strength=cause.strength,
-                evidence=sentences.evidence(cause, scene),
-                action=sentences.action(cause, scene),
+                evidence=evidence(cause, scene),
+                action=action(cause, scene),
                 harmless=cause.harmless,
                 undecided=cause.undecided,
             )
             for cause in causes
         ],
-        actions=sentences.mend_first(causes, scene),
-        not_examined=sentences.not_examined(scene),
+        actions=mend_first(causes, scene),
+        not_examined=verdicts.not_examined(scene),
         margin=scene.margin,
+        margin_share=scene.margin_share,
+        agreement_within=scene.within,
     )
 
 

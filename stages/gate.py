@@ -4,25 +4,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from stages.figures import interval, points
+from stages.metric import Metric
 from stages.reports.contract import CONTRACT, ContractReport
 from stages.reports.diagnose import DIAGNOSE, DiagnoseReport
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
 from stages.reports.gate import GATE, METRICS, Criterion, GateReport
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
-from stages.reports.predict import OUTPUTS
+from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.split import ROLES
-from stages.stage import Params, Share, Stage
+from stages.stage import FromCase, MetricName, Params, Share, Stage
 
 if TYPE_CHECKING:
-    from assay.intervals import Interval
+    from stages.held_figures import Looked
 
 
 class GateParams(Params):
     """What the candidate is held to; each is the bound that the whole 95 % interval has to keep."""
 
+    metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
+    unit: Annotated[str | None, FromCase("unit")] = None
     min_accuracy: Share = 0.9
-    max_drop: Share = 0.05  # validation minus the field, metric points
+    min_r2: float | None = None  # of a regression by r2; None: not stated, and the gate abstains
+    max_mae: float | None = None  # of one by mae, in its unit
+    max_drop: Share = 0.05  # validation minus the field; as a margin, see `diagnose`
     min_agreement: Share = 0.98  # with the reference as a whole, on all real rows
     min_rows: int = 50  # below that nothing is decided
     resamples: int = 2000
@@ -38,6 +42,7 @@ class Inputs:
     features: Annotated[FeaturesAnswer, FEATURES]
     diagnose: Annotated[DiagnoseReport, DIAGNOSE]
     roles: Annotated[Path, ROLES]
+    candidate: Annotated[PredictReport, PREDICT.of("candidate")]
     reference_outputs: Annotated[Path, OUTPUTS.of("reference")]
     candidate_outputs: Annotated[Path, OUTPUTS.of("candidate")]
 
@@ -52,68 +57,54 @@ class Outputs:
 
 def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001  written for it
     """Hold each figure's whole interval to its threshold; what straddles it abstains."""
-    from assay.criteria import at_least, at_most, drop, verdict
+    from assay.criteria import verdict
+    from stages.held_figures import Bootstrap
 
-    rows = params.min_rows
-    proved, sim = _accuracy(params, inputs, "real", "prove"), _accuracy(params, inputs, "sim")
-    agreed = _agreement(params, inputs)
-    lost = drop(sim, proved) if sim and proved else None
+    held = _looked(params, inputs).hold(
+        Bootstrap(num_draws=params.resamples, seed=params.seed), params.min_rows
+    )
+    param = {"r2": "min_r2", "mae": "max_mae"}.get(params.metric, "min_accuracy")
+    threshold: float | None = getattr(params, param)
     criteria = [
         _contract(inputs.contract),
         _parity(inputs.parity, inputs.diagnose),
-        _held(
-            "accuracy",
-            "The candidate's accuracy on held-out real rows is at least the threshold.",
-            proved,
-            params.min_accuracy,
-            at_least(proved, params.min_accuracy, rows) if proved else None,
-        ),
-        _held(
-            "drop",
-            "From validation to the field the accuracy falls by at most the threshold.",
-            lost,
-            params.max_drop,
-            at_most(lost, params.max_drop, rows) if lost else None,
-        ),
-        _held(
-            "agreement",
-            "As a whole, the candidate gives the reference's label on real rows.",
-            agreed,
-            params.min_agreement,
-            at_least(agreed, params.min_agreement, rows),
-        ),
+        held.level(threshold, param),
+        held.drop(params.max_drop),
+        held.agreement(params.min_agreement, inputs.diagnose.agreement_within),
     ]
-    passed = verdict([criterion.passed for criterion in criteria])
-    report = GateReport(verdict=passed, criteria=criteria)
+    report = GateReport(
+        verdict=verdict([criterion.passed for criterion in criteria]),
+        metric=params.metric,
+        unit=params.unit,
+        criteria=criteria,
+        needs=_needs(held.metric, threshold),
+    )
     return Outputs(report=report, metrics=_metrics(report, inputs))
 
 
-def _accuracy(
-    params: GateParams, inputs: Inputs, dataset: str, role: str = "validation"
-) -> "Interval | None":
-    """The candidate on real rows, the reference on validation; None where no row has a label."""
-    from assay.criteria import accuracy
-    from stages.answers import Side, rows_of
+def _looked(params: GateParams, inputs: Inputs) -> "Looked":
+    from stages.answers import Side
+    from stages.held_figures import Looked
 
-    rows = rows_of(inputs.roles, dataset, role)
-    real = dataset == "real"
-    side = Side(inputs.candidate_outputs if real else inputs.reference_outputs)
-    right = side.right("real-candidate" if real else "sim", rows)
-    if not len(rows):
-        return None
-    return accuracy(right, rows.groups, num_draws=params.resamples, seed=params.seed)
+    report, name = inputs.candidate, "real-candidate"
+    why = report.absent.get(name, "no recording holds them.")
+    known = name in report.sets or name in report.errors
+    return Looked(
+        roles=inputs.roles,
+        metric=Metric(params.metric, params.unit),
+        reference=Side(inputs.reference_outputs),
+        candidate=Side(inputs.candidate_outputs),
+        within=inputs.diagnose.agreement_within,
+        unrecorded="" if known else f"The candidate's answers are not known: {why}",
+    )
 
 
-def _agreement(params: GateParams, inputs: Inputs) -> "Interval":
-    from dataclasses import replace
-
-    from assay.criteria import accuracy
-    from stages.answers import Side, rows_of
-
-    rows = rows_of(inputs.roles, "real", None, labelled=False)
-    wanted = Side(inputs.reference_outputs).must("real-reference", rows)
-    same = Side(inputs.candidate_outputs).right("real-candidate", replace(rows, labels=wanted))
-    return accuracy(same, rows.groups, num_draws=params.resamples, seed=params.seed)
+def _needs(metric: Metric, threshold: float | None) -> str:
+    if threshold is None:
+        return ""
+    word = "most" if metric.less_is_better else "least"
+    what = "" if metric.is_share else f" {metric.word}"
+    return f"The gate needs at {word} {metric.level(threshold)}{what}."
 
 
 def _contract(contract: ContractReport) -> Criterion:
@@ -133,6 +124,8 @@ def _contract(contract: ContractReport) -> Criterion:
 
 
 def _parity(parity: ParityAnswer, diagnosis: DiagnoseReport) -> Criterion:
+    from stages.held_figures import proof_of_no_harm
+
     says = "Both sides' preprocessing makes the same numbers of the same rows, or it costs nothing."
     figure, threshold, rows, passed = None, 0.0, 0, None
     if not isinstance(parity, ParityReport):
@@ -144,7 +137,8 @@ def _parity(parity: ParityAnswer, diagnosis: DiagnoseReport) -> Criterion:
         why = "Every step agrees."
         if not passed:
             why = f"The first step that differs is `{parity.first_differing_step}`."
-            proof = _proof_of_no_harm(parity, diagnosis)
+            differing = {own.step for own in parity.own if not own.equal}
+            proof = proof_of_no_harm(differing, diagnosis)
             passed, why = bool(proof), f"{why} {proof}".strip()
     return Criterion(
         name="parity",
@@ -159,72 +153,19 @@ def _parity(parity: ParityAnswer, diagnosis: DiagnoseReport) -> Criterion:
     )
 
 
-def _proof_of_no_harm(parity: ParityReport, diagnosis: DiagnoseReport) -> str:
-    """Say what proves that all that differs is harmless; nothing where one difference is not.
-
-    Each step was exchanged by itself, and all of them together: two harmless ones may add up.
-    """
-    found = [one for one in diagnosis.findings if one.component == "preprocessing"]
-    differing = {own.step for own in parity.own if not own.equal}
-    harmless = {one.step for one in found if one.harmless}
-    [whole] = [part.loss for part in diagnosis.parts if part.component == "preprocessing"]
-    shown = len(found) == len(harmless) and differing == harmless != set()
-    # n rows without a single loss are compatible with a share of 3 / n (Hanley 1983).
-    most = max(whole.high, 3 / whole.n)
-    if not shown or most > diagnosis.margin:
-        return ""
-    return (
-        f"The diagnosis proved every difference harmless: all of the candidate's preprocessing "
-        f"costs at most {points(most)} of {diagnosis.measured_as} "
-        f"({interval(whole)}), within the margin of {points(diagnosis.margin)}."
-    )
-
-
-def _held(
-    name: str,
-    says: str,
-    found: "Interval | None",
-    threshold: float,
-    passed: bool | None,
-) -> Criterion:
-    from assay.criteria import rows_to_decide
-
-    if found is None:
-        why = "No row of this role has a label."
-    elif passed is not None:
-        why = "The whole interval keeps it." if passed else "The whole interval misses it."
-    elif found.low <= threshold <= found.high:
-        needed = rows_to_decide(found, threshold)
-        more = f" About {needed} rows would decide." if needed else ""
-        why = f"The interval straddles the threshold.{more}"
-    else:
-        why = f"{found.n} rows are too few to decide."
-    return Criterion(
-        name=name,
-        says=says,
-        figure=found.value if found else None,
-        low=found.low if found else None,
-        high=found.high if found else None,
-        threshold=threshold,
-        n=found.n if found else 0,
-        groups=found.groups if found else None,
-        passed=passed,
-        why=why,
-    )
-
-
 def _metrics(report: GateReport, inputs: Inputs) -> str:
     """Flatten the figures; what is not known is left out, as `dvc metrics` has no word for it."""
     import json
 
     by_name = {criterion.name: criterion.figure for criterion in report.criteria}
-    levels = [level.metric.value for level in inputs.diagnose.levels]
-    known = inputs.diagnose.gap is not None
+    levels = {level.name: level.metric.value for level in inputs.diagnose.levels}
+    name = report.metric
     figures = {
-        "accuracy_sim": levels[0],
-        "accuracy_real_reference": levels[1] if known else None,
-        "accuracy_real_candidate": levels[-1] if known else None,
-        "accuracy_prove_candidate": by_name["accuracy"],
+        f"{name}_sim": levels.get("simulation"),
+        f"{name}_real_reference": levels.get("real, reference"),
+        f"{name}_real_candidate": levels.get("real, as deployed"),
+        f"{name}_real_last_good": levels.get("real, last good"),
+        f"{name}_prove_candidate": by_name[name],
         "gap": inputs.diagnose.gap and inputs.diagnose.gap.value,
         "agreement": by_name["agreement"],
         "parity_max_abs": by_name["parity"],

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from stages.figures import counted, interval, percent, points, tenths
+from stages.figures import counted, percent
+from stages.metric import Metric
 from stages.reports.diagnose import DiagnoseReport, Finding
 from stages.reports.features import FeaturesReport
 from stages.reports.gate import Criterion
@@ -40,23 +41,26 @@ def lay_out(answer: Answer, charts: Mapping[str, str], worst: bytes | None) -> s
     environment.filters |= {
         "code": code,
         "percent": percent,
-        "points": points,
         "number": number,
-        "tenths": tenths,
     }
     diagnosis = answer.diagnose
     headline, rest = first_sentence(diagnosis.verdict)
+    gate, probe = answer.gate, answer.probe
+    held_metric = Metric(gate.metric, gate.unit)
     page = environment.get_template("report.html.j2").render(
         answer=answer,
         headline=headline,
-        rest=rest,
+        rest=f"{rest} {gate.needs}".strip(),
+        metric=Metric(diagnosis.metric, diagnosis.unit),
+        metric_of=lambda name: Metric(name, diagnosis.unit),
+        learnt=Metric(probe.metric, probe.unit) if isinstance(probe, ProbeReport) else None,
+        held_metric=held_metric,
         charts={name: Markup(chart) for name, chart in charts.items()},  # noqa: S704  drawn by us, escaped there
         causes=[bar(found, diagnosis) for found in diagnosis.findings if not found.harmless],
         harmless=[found for found in diagnosis.findings if found.harmless],
-        criteria=[held(criterion) for criterion in answer.gate.criteria],
+        criteria=[held(criterion, held_metric) for criterion in gate.criteria],
         breaches=[check for check in answer.contract.checks if not check.passed],
-        interval=interval,
-        labels=few_shot_table(answer.probe) if isinstance(answer.probe, ProbeReport) else None,
+        labels=few_shot_table(probe) if isinstance(probe, ProbeReport) else None,
         picture=base64.b64encode(worst).decode() if worst else None,
     )
     return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
@@ -119,25 +123,26 @@ def bar(found: Finding, diagnosis: DiagnoseReport) -> dict[str, Any]:
 def few_shot_table(probe: ProbeReport) -> dict[str, Any]:
     """Arrange the points: a row for each number of labels, a column for each way to use them."""
     kinds = list(dict.fromkeys(point.kind for point in probe.points))
-    by_place = {(point.labels, point.kind): point.accuracy for point in probe.points}
+    by_place = {(point.labels, point.kind): point.level for point in probe.points}
     counts = sorted({point.labels for point in probe.points})
     rows = [(count, [by_place.get((count, kind)) for kind in kinds]) for count in counts]
     return {"kinds": [KINDS[kind] for kind in kinds], "rows": rows}
 
 
-def held(criterion: Criterion) -> dict[str, Any]:
+def held(criterion: Criterion, metric: Metric) -> dict[str, Any]:
     """Write a criterion's figure, interval and threshold in its own unit."""
     words = {True: "passed", False: "failed", None: "cannot tell"}
     write: Callable[[float], str] = {
-        "accuracy": percent,
+        metric.name: metric.level,
         "agreement": percent,
-        "drop": _points_signed,
+        "drop": metric.signed_loss,
         "contract": _broken,
     }.get(criterion.name, number)
-    bound = "at least" if criterion.name in ("accuracy", "agreement") else "at most"
     bounds = None
     if criterion.low is not None and criterion.high is not None:
-        bounds = f"{tenths(criterion.low)} to {tenths(criterion.high)}"
+        own = Metric("agreement") if criterion.name == "agreement" else metric
+        bounds = f"{own.bare(criterion.low)} to {own.bare(criterion.high)}"
+    limit = criterion.threshold
     return {
         "criterion": criterion,
         "result": words[criterion.passed],
@@ -145,12 +150,8 @@ def held(criterion: Criterion) -> dict[str, Any]:
         "figure": number(None) if criterion.figure is None else write(criterion.figure),
         "bounds": bounds,
         "counted": counted(criterion.n, criterion.groups),
-        "threshold": f"{bound} {write(criterion.threshold)}",
+        "threshold": "no threshold" if limit is None else f"{criterion.bound} {write(limit)}",
     }
-
-
-def _points_signed(loss: float) -> str:
-    return f"{tenths(loss)} points"
 
 
 def _broken(count: float) -> str:

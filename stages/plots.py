@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.figures import tenths
+from stages.metric import Metric
 from stages.plots_ink import (
     INK,
     LINE,
@@ -45,33 +45,47 @@ LOOKS: Mapping[Kind, tuple[str, str, str]] = {
 
 def waterfall(diagnosis: DiagnoseReport) -> str:
     """Draw how the parts lead from validation down to the field."""
-    sim, deployed = diagnosis.levels[0].metric, diagnosis.levels[-1].metric
-    start = "simulation"
-    if diagnosis.gap is None:  # agreement: the reference agrees with itself
-        start, sim = "reference", Estimate(value=1, low=1, high=1, n=deployed.n)
+    metric = Metric(diagnosis.metric, diagnosis.unit)
+    start, sim = _start(diagnosis)
+    deployed = diagnosis.levels[-1].metric
+    towards = 1 if metric.less_is_better else -1  # where a loss leads
     rows = len(diagnosis.parts) + 2
     height = rows * ROW + 42
     with inked():
         chart = Chart(height)
         axes = chart.axes(left=112, top=4, right=58, bottom=38)
         _rows_down(axes, rows)
-        _level(axes, 0, sim, SIM)
+        factor = 100 if metric.is_share else 1
+        _level(axes, 0, sim, SIM, factor)
         at = sim.value
         for row, part in enumerate(diagnosis.parts, 1):
-            _step_down(axes, row, at, part.loss)
-            at -= part.loss.value
-        _level(axes, rows - 1, deployed, REAL)
+            ends = (part.loss.value, part.loss.low, part.loss.high)
+            _step_down(axes, row, factor * at, [factor * (at + towards * end) for end in ends])
+            at += towards * part.loss.value
+        _level(axes, rows - 1, deployed, REAL, factor)
         names = [start, *(PART_NAMES.get(p.component, p.component) for p in diagnosis.parts)]
-        axes.set_yticks(range(rows), [*names, "as deployed"])
-        losses = [-part.loss.value for part in diagnosis.parts]
-        figures = [tenths(sim.value), *(tenths(loss, sign=True) for loss in losses)]
-        for row, text in enumerate([*figures, tenths(deployed.value)]):
+        end = "as deployed" if "deployed" in diagnosis.levels[-1].name else "as far as known"
+        end = end if diagnosis.metric != "agreement" else "as deployed"
+        axes.set_yticks(range(rows), [*names, end])
+        losses = (part.loss.value for part in diagnosis.parts)
+        figures = [metric.bare(sim.value), *map(metric.signed, losses)]
+        for row, text in enumerate([*figures, metric.bare(deployed.value)]):
             _right(axes, row, text, weight="bold" if row in (0, rows - 1) else "normal")
-        _percent_axis(axes, "x", f"{diagnosis.measured_as}, %")
+        _metric_axis(axes, "x", metric, diagnosis.measured_as)
         says = "From the reference to the field: " + ", ".join(
             f"{name} {figure}" for name, figure in zip(names, figures, strict=True)
         )
-        return chart.svg("waterfall", f"{says}, as deployed {tenths(deployed.value)} %.")
+        return chart.svg("waterfall", f"{says}, {end} {metric.level(deployed.value)}.")
+
+
+def _start(diagnosis: DiagnoseReport) -> tuple[str, Estimate]:
+    """Return where the parts begin: at validation, or at the reference on real rows."""
+    levels = {level.name: level.metric for level in diagnosis.levels}
+    if diagnosis.gap is not None:
+        return "simulation", levels["simulation"]
+    # The reference agrees with itself.
+    itself = Estimate(value=1, low=1, high=1, n=diagnosis.levels[-1].metric.n)
+    return "reference", levels.get("real, reference", itself)
 
 
 def layers(features: FeaturesReport) -> str:
@@ -149,23 +163,25 @@ def scatter(points: Mapping[str, NDArray[np.float64]], features: FeaturesReport)
 
 
 def few_shot(probe: ProbeReport) -> str:
-    """Draw accuracy over labels for each way to use them, beside the unchanged model."""
+    """Draw the metric over labels for each way to use them, beside the unchanged model."""
+    metric = Metric(probe.metric, probe.unit)
+    factor = 100 if metric.is_share else 1
     with inked():
         chart = Chart(304)
         kinds = [kind for kind in LOOKS if any(point.kind == kind for point in probe.points)]
         lines = [(KINDS[kind], *LOOKS[kind]) for kind in kinds]
         axes = chart.axes(left=42, top=52, right=12, bottom=38)
         base = probe.baseline
-        axes.axhspan(100 * base.low, 100 * base.high, color=MUTED, alpha=0.16, linewidth=0)
-        axes.axhline(100 * base.value, color=MUTED, linewidth=2, linestyle="-.")
+        axes.axhspan(factor * base.low, factor * base.high, color=MUTED, alpha=0.16, linewidth=0)
+        axes.axhline(factor * base.value, color=MUTED, linewidth=2, linestyle="-.")
         counts = sorted({point.labels for point in probe.points})
         for shift, kind in enumerate(kinds):
             colour, marker, dash = LOOKS[kind]
             own = sorted((p for p in probe.points if p.kind == kind), key=lambda p: p.labels)
             x = [counts.index(point.labels) + 0.07 * (shift - 1) for point in own]
-            y = np.array([100 * point.accuracy.value for point in own])
-            low = y - [100 * point.accuracy.low for point in own]
-            high = [100 * point.accuracy.high for point in own] - y
+            y = np.array([factor * point.level.value for point in own])
+            low = y - [factor * point.level.low for point in own]
+            high = [factor * point.level.high for point in own] - y
             axes.plot(x, y, dash, color=colour, linewidth=2, marker=marker, markersize=7)
             axes.errorbar(
                 x,
@@ -180,9 +196,11 @@ def few_shot(probe: ProbeReport) -> str:
         axes.set_xticks(range(len(counts)), [str(count) for count in counts])
         axes.set_xlim(-0.35, len(counts) - 0.65)
         axes.set_xlabel("real labels used")
-        _percent_axis(axes, "y", "accuracy, %")
+        _metric_axis(axes, "y", metric, metric.word)
         _legend(chart, [*lines, ("unchanged model", MUTED, "", "-.")], columns=2)
-        return chart.svg("few-shot", f"Accuracy over labels; unchanged {100 * base.value:.1f} %.")
+        word = f"{metric.word[0].upper()}{metric.word[1:]}"
+        says = f"{word} over labels; unchanged {metric.level(base.value)}."
+        return chart.svg("few-shot", says)
 
 
 def confusion(name: str, says: str, counts: NDArray[np.int64]) -> str:
@@ -224,23 +242,25 @@ def _rows_down(axes: "Axes", rows: int) -> None:
     axes.set_axisbelow(True)
 
 
-def _level(axes: "Axes", row: int, level: Estimate, colour: str) -> None:
-    axes.barh(row, 100 * level.value, height=0.56, color=colour)
-    _whisker(axes, row, level.low, level.high)
+def _level(axes: "Axes", row: int, level: Estimate, colour: str, factor: float) -> None:
+    axes.barh(row, factor * level.value, height=0.56, color=colour)
+    _whisker(axes, row, factor * level.low, factor * level.high)
 
 
-def _step_down(axes: "Axes", row: int, at: float, loss: Estimate) -> None:
-    left, width = 100 * min(at, at - loss.value), 100 * abs(loss.value)
-    axes.barh(row, width, left=left, height=0.56, color=LOSS, alpha=0.4, linewidth=0)
-    axes.vlines(100 * at, row - 1.28, row + 0.28, color=MUTED, linewidth=1)
-    axes.vlines(100 * (at - loss.value), row - 0.28, row + 1.28, color=MUTED, linewidth=1)
-    _whisker(axes, row, at - loss.high, at - loss.low)
+def _step_down(axes: "Axes", row: int, at: float, ends: Sequence[float]) -> None:
+    """Draw a part from where it begins to where it ends; both bounds of that end come after it."""
+    end, *bounds = ends
+    width = abs(end - at)
+    axes.barh(row, width, left=min(at, end), height=0.56, color=LOSS, alpha=0.4, linewidth=0)
+    axes.vlines(at, row - 1.28, row + 0.28, color=MUTED, linewidth=1)
+    axes.vlines(end, row - 0.28, row + 1.28, color=MUTED, linewidth=1)
+    _whisker(axes, row, min(bounds), max(bounds))
 
 
 def _whisker(axes: "Axes", row: int, low: float, high: float) -> None:
-    axes.plot([100 * low, 100 * high], [row, row], color=INK, linewidth=1.5, solid_capstyle="butt")
+    axes.plot([low, high], [row, row], color=INK, linewidth=1.5, solid_capstyle="butt")
     for end in (low, high):
-        axes.plot([100 * end] * 2, [row - 0.13, row + 0.13], color=INK, linewidth=1.5)
+        axes.plot([end] * 2, [row - 0.13, row + 0.13], color=INK, linewidth=1.5)
 
 
 def _right(axes: "Axes", row: int, text: str, weight: str = "normal") -> None:
@@ -254,6 +274,20 @@ def _right(axes: "Axes", row: int, text: str, weight: str = "normal") -> None:
         va="center",
         fontweight=weight,
     )
+
+
+def _metric_axis(axes: "Axes", which: str, metric: Metric, word: str) -> None:
+    if metric.is_share:
+        _percent_axis(axes, which, f"{word}, %")
+        return
+    label = f"{word}, {metric.unit}" if metric.less_is_better and metric.unit else word
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(_few(4))
+    axis.set_label_text(label)
+    if which == "y":
+        axes.yaxis.set_tick_params(labelcolor=MUTED, labelsize=SMALL)
+        axes.yaxis.grid(visible=True)
+        axes.set_axisbelow(True)
 
 
 def _percent_axis(axes: "Axes", which: str, label: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stages.finetune import Finetune
 
 NEEDS = Needs(memory="4GiB", timeout_s=1800, gpu=True)
-HEADER = "labels,kind,accuracy,low,high"
+HEADER = "labels,kind,level,low,high"
 
 
 class ProbeParams(Params):
@@ -185,7 +185,7 @@ def _judged(params: ProbeParams, finetune: "Finetune", fit: _Rows, held_out: _Ro
         ProbePoint(
             kind=kind,
             labels=size,
-            accuracy=estimate(mean.within(0, 1)),
+            level=estimate(mean.within(0, 1)),
             resamples=params.resamples,
         )
         for (size, kind), mean in found.items()
@@ -250,7 +250,7 @@ def _says(effect: "Interval") -> Literal["helps", "hurts", "undecided"]:
 
 
 def _line(point: ProbePoint) -> str:
-    figures = (point.accuracy.value, point.accuracy.low, point.accuracy.high)
+    figures = (point.level.value, point.level.low, point.level.high)
     return f"{point.labels},{point.kind},{','.join(f'{figure:.6f}' for figure in figures)}"
 
 

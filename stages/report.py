@@ -15,7 +15,7 @@ from stages.reports.predict import OUTPUTS
 from stages.reports.probe import PROBE, ProbeAnswer
 from stages.reports.split import ROLES, SPLIT, SplitReport
 from stages.reports.train import TRAIN, TrainReport
-from stages.stage import FromCase, Params, Stage, is_report
+from stages.stage import FromCase, Params, Stage, Task, is_report
 
 
 class PageParams(Params):
@@ -23,6 +23,7 @@ class PageParams(Params):
 
     case: Annotated[str, FromCase("name")] = ""
     title: Annotated[str, FromCase("title")]
+    task: Annotated[Task, FromCase("task")] = "classification"
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
 
@@ -63,7 +64,7 @@ def run(params: PageParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
         field.name: getattr(inputs, field.name) for field in STAGE.inputs if is_report(field.type)
     }
     answer = Answer(case=params.case, title=params.title, **reports)
-    rows = rows_of(inputs.roles, "real", "diagnose")
+    rows = rows_of(inputs.roles, "real", "diagnose", task=params.task)
     said = {
         "reference": Side(inputs.reference_outputs).labels("real-reference", rows),
         "candidate": Side(inputs.candidate_outputs).labels("real-candidate", rows),
@@ -71,7 +72,7 @@ def run(params: PageParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
     confusions = {
         side: confusion(rows, given)
         for side, given in said.items()
-        if len(rows) and given is not None
+        if len(rows) and given is not None and params.task == "classification"
     }
     broken = isinstance(inputs.parity, ParityReport) and not inputs.parity.passed
     shown = inputs.worst.read_bytes() if broken and params.pictures == "full" else None

@@ -77,6 +77,9 @@ class NotApplicable(Report):
 
 
 Share = Annotated[float, pydantic.Field(ge=0, le=1)]
+Task = Literal["classification", "regression"]
+MetricName = Literal["accuracy", "r2", "mae", "agreement"]
+"""What is measured; agreement with the reference where no label says what is right."""
 
 
 class Estimate(BaseModel):

@@ -2,11 +2,13 @@
 
 from typing import Literal
 
-from stages.stage import At, Estimate, Report
+from stages.stage import At, Estimate, MetricName, Report
 
 DIAGNOSE = At("artifacts/diagnose/report.json")
 
-Component = Literal["preprocessing", "model", "postprocessing", "data", "unknown"]
+Component = Literal[
+    "preprocessing", "model", "postprocessing", "deployment", "data", "unknown"
+]  # deployment: preprocessing and model, where they cannot be told apart
 Strength = Literal["strong", "moderate", "weak"]
 
 
@@ -17,7 +19,7 @@ class Finding(Report):
     kind: str  # transpose, scale, sim_to_real_gap, unknown, ...
     step: str | None
     title: str  # one line for people
-    explains: Estimate | None  # metric points; None where it could not be measured
+    explains: Estimate | None  # a loss in the metric; None where it could not be measured
     strength: Strength
     evidence: list[str]
     action: str  # what restores service now
@@ -28,26 +30,33 @@ class Finding(Report):
 class Level(Report):
     """The metric in one situation."""
 
-    name: str  # sim, reference on real, candidate on real, ...
+    name: str  # simulation; real, reference; real, as deployed; ...
     metric: Estimate
+    measured: MetricName = "accuracy"
 
 
 class Part(Report):
     """What one component of the gap costs; the parts add up to the gap."""
 
     component: Component
-    loss: Estimate  # metric points; negative is a gain
+    loss: Estimate  # in the metric; negative is a gain
 
 
 class DiagnoseReport(Report):
     """The verdict sentence, the causes, and what was not examined."""
 
     verdict: str
-    measured_as: str  # accuracy, or agreement with the reference where no real row has a label
-    levels: list[Level]
-    gap: Estimate | None  # sim (reference) minus real (candidate); None without labelled real rows
+    measured_as: str  # in words
+    metric: MetricName = "accuracy"  # of the gap, its parts and the findings
+    unit: str | None = None
+    levels: list[Level]  # the last is nearest to the deployment; a level of mae is an error
+    gap: Estimate | None  # what is lost from sim (reference) to the last level; None: not known
+    gap_says: str = ""
     parts: list[Part]
+    parts_say: str = ""  # how they were told apart
     findings: list[Finding]  # causes first, by what they explain; harmless differences last
     actions: list[str]  # what to do now, in this order
     not_examined: list[str]
-    margin: float  # metric points that nobody would miss
+    margin: float  # a loss in the metric that nobody would miss
+    margin_share: float = 0.02  # the same as a share, of rows or of what the metric spans
+    agreement_within: float = 0.0  # numbers this near agree

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from stages.stage import At, Estimate, NotApplicable, Report
+from stages.stage import At, Estimate, MetricName, NotApplicable, Report
 
 PROBE = At("artifacts/probe/report.json")
-CURVE = At("artifacts/probe/curve.csv")  # labels,kind,accuracy,low,high: for `dvc plots`
+CURVE = At("artifacts/probe/curve.csv")  # labels,kind,level,low,high: for `dvc plots`
 
 Kind = Literal["last_layer", "whole_model", "scratch"]
 KINDS: Mapping[Kind, str] = {  # what is fitted, in words
@@ -23,20 +23,45 @@ class ProbePoint(Report):
 
     kind: Kind
     labels: int
-    accuracy: Estimate  # the interval is over resamples and over held-out rows, of which n counts
+    level: Estimate  # the interval is over resamples and over held-out rows, of which n counts
     resamples: int
 
 
 class ProbeReport(Report):
     """The few-shot curve on real rows that were not fitted."""
 
+    metric: MetricName = "accuracy"
+    unit: str | None = None
     baseline: Estimate  # the unchanged model on the same held-out rows
     points: list[ProbePoint]
     pretraining: Literal[
         "helps", "hurts", "undecided"
     ]  # whole_model against scratch, paired by resample
-    pretraining_effect: Estimate  # whole_model minus scratch at the fewest labels
+    pretraining_effect: Estimate  # what whole_model has over scratch at the fewest labels
     learning_rates: dict[str, float] = Field(default={})  # kind -> chosen among the drawn labels
+
+    def gains(self, point: ProbePoint) -> bool:
+        """Tell whether a fine-tune is shown to be better than the unchanged model."""
+        if self.metric == "mae":
+            return point.level.high < self.baseline.low
+        return point.level.low > self.baseline.high
+
+    @property
+    def learns(self) -> bool:
+        """Whether any is."""
+        return any(self.gains(point) for point in self.points)
+
+    @property
+    def best(self) -> ProbePoint:
+        """What to do with labels: from scratch if pre-training hurts, else the surest gain."""
+        most = max(point.labels for point in self.points)
+        at_most = [point for point in self.points if point.labels == most]
+        scratch = [point for point in at_most if point.kind == "scratch"]
+        if self.pretraining == "hurts" and scratch:
+            return scratch[0]
+        if self.metric == "mae":
+            return min(at_most, key=lambda point: point.level.high)
+        return max(at_most, key=lambda point: point.level.low)
 
 
 ProbeAnswer = ProbeReport | NotApplicable

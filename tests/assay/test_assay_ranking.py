@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from assay.intervals import Interval
-from assay.ranking import CELLS, Answers, Different, Seen, attribute, costs_nothing, rank
+from assay.ranking import Different, Seen, costs_nothing, rank
+from assay.shares import CELLS, Answers, attribute
 
 MARGIN = 0.02
 
@@ -27,13 +28,13 @@ def test_only_a_bound_within_the_margin_proves_harmlessness(low, value, high, ha
 
 def ranked(rows, num_groups, num_each_way):
     """A step that loses so many answers and gains as many others."""
-    right = np.arange(rows) % 2 == 0
+    right = (np.arange(rows) % 2 == 0).astype(np.float64)
     other = right.copy()
     other[np.random.default_rng(0).permutation(rows // 2)[:num_each_way] * 2] = False
     other[np.random.default_rng(1).permutation(rows // 2)[:num_each_way] * 2 + 1] = True
     answers = Answers(
         sim=right,
-        sim_candidate=None,
+        on_sim=None,
         real={cell: other if "preprocessing" in cell else right for cell in CELLS},
         swaps={"00_scale": other},
         sim_groups=None,

@@ -217,7 +217,7 @@ def scratch_wins() -> ProbeReport:
     return ProbeReport(
         baseline=estimate(0.32, 0.05),
         points=[
-            ProbePoint(kind=kind, labels=labels, accuracy=estimate(value, 0.03), resamples=5)
+            ProbePoint(kind=kind, labels=labels, level=estimate(value, 0.03), resamples=5)
             for kind, values in figures.items()
             for labels, value in zip((50, 100, 200), values, strict=True)
         ],
@@ -237,7 +237,8 @@ def report_inputs(folder: Path, **planted: object) -> dict[str, object]:
         for name in ("parity", "features", "roles", "reference_outputs", "candidate_outputs")
     }
     shared |= {"diagnose": found.report, "contract": contract()}
-    gated = gate.run(gate.GateParams(resamples=400), gate.Inputs(**shared), folder)
+    held = gate.Inputs(**shared, candidate=made["candidate"])
+    gated = gate.run(gate.GateParams(resamples=400), held, folder)
     _write_projection(folder / "projection.csv")
     (folder / "worst.png").write_bytes(TINY_PNG)
     return shared | {

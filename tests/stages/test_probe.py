@@ -124,7 +124,7 @@ def test_where_the_question_does_not_apply_it_says_why(tmp_path, model, params, 
     outputs = examine(tmp_path, **params)
     assert isinstance(outputs.report, NotApplicable)
     assert says in outputs.report.not_applicable
-    assert outputs.curve == "labels,kind,accuracy,low,high\n"
+    assert outputs.curve == "labels,kind,level,low,high\n"
 
 
 def test_parity_that_holds_is_no_obstacle(tmp_path, model):
@@ -139,9 +139,7 @@ def test_no_torch_module_is_not_fitted(tmp_path, model):
 def test_a_label_map_after_the_model_is_followed(tmp_path, model):
     report = examine(tmp_path, offset=1, postprocess="toy_model:rename").report
     plain = examine(tmp_path).report
-    assert report.points[-1].accuracy.value == pytest.approx(
-        plain.points[-1].accuracy.value, abs=0.1
-    )
+    assert report.points[-1].level.value == pytest.approx(plain.points[-1].level.value, abs=0.1)
 
 
 def test_the_last_layer_probe_freezes_batch_norm_and_all_but_the_last_layer():

@@ -1,0 +1,204 @@
+"""What speaks for a cause: sentences with figures, the strongest first."""
+
+from assay.ranking import Cause
+from stages.figures import counted, interval, percent
+from stages.reports.features import FeaturesReport
+from stages.reports.probe import KINDS, ProbeReport
+from stages.reports.swap import SwappedStep
+from stages.scene import Scene
+
+
+def evidence(cause: Cause, scene: Scene) -> list[str]:
+    """Say what speaks for a cause."""
+    if cause.component == "preprocessing":
+        return _step_evidence(cause, scene)
+    if cause.component == "data":
+        return _data_evidence(scene)
+    return _model_evidence(cause, scene)
+
+
+def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
+    said = []
+    own, swapped, loss = scene.own_difference(cause), scene.swapped(cause), cause.explains
+    alone, metric = scene.shares.steps.get(cause.key or ""), scene.metric
+    if own and own.transform:
+        said.append(
+            f"On the same input the candidate's output is the reference's, {own.transform.name}: "
+            f"that explains {percent(own.transform.explained)} of the squared difference."
+        )
+        if own.transform.alternatives:
+            said.append(f"It could as well be: {', '.join(own.transform.alternatives)}.")
+    elif own:
+        size = "" if own.max_abs is None else f" by up to {own.max_abs:.4g}"
+        said.append(
+            f"On the same input the outputs differ{size}; none of the known transforms fits."
+        )
+    if alone:
+        still = not any((alone.low, alone.value, alone.high))
+        turned = "changes nothing" if still else metric.moves(alone.value)
+        said.append(
+            f"The reference with only this step from the candidate {turned} on real rows "
+            f"({metric.interval(alone)})."
+        )
+    elif loss:
+        said.append(
+            f"All of the candidate's preprocessing together costs {metric.loss(loss.value)} "
+            f"({metric.interval(loss)}); this step could not be exchanged alone."
+        )
+    if swapped and swapped.error:
+        said.append(f"The candidate's step cannot take the reference's input: {swapped.error}")
+    if swapped:
+        said.append(f"{_calls(swapped)}.")
+    return said + _deployed(cause, scene) + _caveats(cause, scene)
+
+
+def _deployed(cause: Cause, scene: Scene) -> list[str]:
+    """Compare the sides as they are deployed, row by row, where a difference may cost something.
+
+    Numbers are compared by the paired bootstrap, whose interval stands by each loss: only labels
+    that are right or wrong have McNemar's pairs.
+    """
+    found = scene.shares.paired
+    if cause.harmless or not scene.labelled or found is None:
+        return []
+    p = "p < 0.0001" if found.p_value < 1e-4 else f"p = {found.p_value:.2g}"  # noqa: PLR2004
+    return [
+        (
+            f"As deployed, the reference is right and the candidate wrong on {found.lost} real "
+            f"rows, the reverse on {found.gained} (exact McNemar {p}, rows taken as independent)."
+        )
+    ]
+
+
+def _calls(swapped: SwappedStep) -> str:
+    ours, theirs = swapped.reference_call, swapped.candidate_call
+    if not ours or not theirs:
+        return f"Only the {'reference' if ours else 'candidate'} has this step, `{ours or theirs}`"
+    if ours == theirs:
+        return f"Both sides call `{ours}`, with other arguments"
+    return f"The reference calls `{ours}`, the candidate `{theirs}`"
+
+
+def _caveats(cause: Cause, scene: Scene) -> list[str]:
+    metric, shares = scene.metric, scene.shares
+    if cause.undecided:
+        return [
+            (
+                f"Undecided: it may cost nothing, or more than {metric.loss(scene.margin)}; more "
+                f"labelled real rows, from more groups, would tell."
+            )
+        ]
+    if cause.undone:
+        return ["The rest of the candidate makes up for it: the whole chain costs nothing."]
+    if cause.masked and shares.on_sim:
+        return [
+            (
+                f"Real rows cannot show its cost, as the reference "
+                f"{metric.stands(metric.shown(shares.reference).value)} them; on validation the "
+                f"candidate {metric.moves(shares.on_sim.value)} ({metric.interval(shares.on_sim)})."
+            )
+        ]
+    return []
+
+
+def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
+    said, metric = [], scene.metric
+    if scene.agreement is not None:
+        near = f" (within {scene.within:.3g})" if scene.within else ""
+        what = "the same label" if scene.own.is_share else "the same answer"
+        said.append(
+            f"On the same tensors both models give {what}{near} to "
+            f"{percent(scene.agreement.value)} of real rows ({interval(scene.agreement)})."
+        )
+    if cause.explains:
+        moved, found = metric.moves(cause.explains.value), metric.interval(cause.explains)
+        said.append(
+            {
+                "shapley": (
+                    f"With the candidate's model in place of the reference's, averaged over both "
+                    f"sides' preprocessing, {moved} ({found})."
+                ),
+                "in order": (
+                    f"With the candidate's model in place of the reference's, behind the "
+                    f"candidate's preprocessing, {moved} ({found})."
+                ),
+            }.get(
+                scene.shares.attribution,
+                f"The candidate as deployed in place of the reference {moved} ({found}).",
+            )
+        )
+    said += [
+        f"The candidate's model cannot take `{name}`: {why}"
+        for name, why in scene.candidate.errors.items()
+    ]
+    return said + _deployed(cause, scene) + _caveats(cause, scene)
+
+
+def _data_evidence(scene: Scene) -> list[str]:
+    metric, sim = scene.metric, scene.sim
+    reference = metric.shown(scene.shares.reference)
+    said = []
+    if sim is not None:
+        said.append(
+            f"With nothing from the candidate, the reference "
+            f"{metric.stands(metric.shown(sim).value)} validation rows "
+            f"({counted(sim.n, sim.groups)}) and {_short(scene, reference.value)} real rows "
+            f"({metric.interval(reference)})."
+        )
+    if scene.deviations is not None:
+        before, after = scene.deviations
+        said.append(
+            f"R² judges errors by the targets' own spread: their standard deviation is "
+            f"{before:.3g} on validation and {after:.3g} on real rows."
+        )
+    if isinstance(scene.features, FeaturesReport):
+        said.append(_feature_evidence(scene.features))
+    if isinstance(scene.probe, ProbeReport) and scene.probe.points:
+        said += _probe_evidence(scene.probe, scene)
+    return said
+
+
+def _short(scene: Scene, level: float) -> str:
+    """Say the second of two levels without repeating what it is of."""
+    text = scene.metric.level(level)
+    return {"accuracy": f"on {text} of", "r2": f"of {text} on", "mae": f"by {text} on"}.get(
+        scene.metric.name, f"on {text} of"
+    )
+
+
+def _feature_evidence(features: FeaturesReport) -> str:
+    rows = f"{features.num_sim} simulated and {features.num_real} real rows"
+    if not features.can_tell:
+        return (
+            f"Whether a layer tells {rows} apart cannot be told: too few groups for any "
+            f"Holm-adjusted p to reach {features.alpha:g}."
+        )
+    if features.begins_at is None:
+        return f"No examined layer tells {rows} apart (Holm, alpha = {features.alpha:g})."
+    layer = next(layer for layer in features.layers if layer.layer == features.begins_at)
+    return (
+        f"`{features.begins_at}` is the first layer that tells {rows} apart "
+        f"(Holm-adjusted p = {layer.p_holm:.3g}, effect {layer.effect:.2f})."
+    )
+
+
+def _probe_evidence(probe: ProbeReport, scene: Scene) -> list[str]:
+    best, metric = probe.best, scene.own
+    verb = "Training" if best.kind == "scratch" else "Fine-tuning"
+    said = [
+        (
+            f"{verb} {KINDS[best.kind]} on {best.labels} real labels reaches "
+            f"{metric.level(best.level.value)} ({metric.interval(best.level)}) on held-out real "
+            f"rows; the unchanged model has {metric.level(probe.baseline.value)}."
+        )
+    ]
+    effect = probe.pretraining_effect
+    if probe.pretraining != "undecided":
+        fewest = min(point.labels for point in probe.points)
+        said.append(
+            f"Simulation pre-training {probe.pretraining}: with {fewest} labels fine-tuning ends "
+            f"{metric.loss(effect.value)} "
+            f"{'behind' if effect.value < 0 else 'ahead of'} training from scratch "
+            f"({metric.interval(effect, rows=False)} of the difference)."
+        )
+    return said

@@ -1,0 +1,193 @@
+"""A figure held to its threshold: passed, failed, or why nobody can tell and what would help."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.criteria import at_least, at_most, drop
+from assay.power import rows_to_decide
+from assay.scores import level, spread
+from stages.answers import Rows, Side, rows_of
+from stages.labels_needed import to_reach, to_see
+from stages.metric import Metric
+from stages.reports.diagnose import DiagnoseReport
+from stages.reports.gate import Criterion
+
+if TYPE_CHECKING:
+    from assay.intervals import Interval
+    from assay.power import Needed
+    from assay.scores import Scores
+
+Validation = tuple["Interval", "Scores", Rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bootstrap:
+    """How often is drawn again, and from which seed."""
+
+    num_draws: int
+    seed: int
+
+    def level(self, metric: Metric, found: "Scores", rows: Rows) -> "Interval":
+        """Bound a mean score."""
+        return level(metric.name, found, rows.groups, num_draws=self.num_draws, seed=self.seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The candidate on rows that the diagnosis did not see, and the reference on validation."""
+
+    metric: Metric
+    validation: Validation | None  # None: it has no labels
+    proved: "Interval | None"  # None: no such row has a label, or no answer is known
+    real: Rows  # all of them
+    agreed: "Interval | None"
+    unrecorded: str  # why nobody knows the candidate's answers; "" where they are known
+    min_rows: int
+
+    def level(self, threshold: float | None, param: str) -> Criterion:
+        """Hold the metric itself."""
+        metric, word = self.metric, "most" if self.metric.less_is_better else "least"
+        shown = self.proved and metric.shown(self.proved)
+        passed, without = None, f"No threshold is stated: give gate.{param} in case.yaml's params."
+        if threshold is not None:
+            bound = -threshold if metric.less_is_better else threshold
+            passed = at_least(self.proved, bound, self.min_rows) if self.proved else None
+            without = self._unlabelled(to_reach(bound, metric, self.validation, self.real))
+        return Criterion(
+            name=metric.name,
+            says=f"The candidate's {metric.word} on held-out real rows is at {word} the threshold.",
+            **self._judged(shown, threshold, passed, without),
+            bound="at most" if metric.less_is_better else "at least",
+        )
+
+    def drop(self, share: float) -> Criterion:
+        """Hold what is lost from validation to the field."""
+        validation, metric = self.validation, self.metric
+        verb = "rises" if metric.less_is_better else "falls"
+        lost, most, without = None, share, "Validation has no labels."
+        if validation is not None:
+            most *= spread(metric.name, validation[2].labels)
+            lost = self.proved and drop(validation[0], self.proved)
+            seen = to_see(most, metric, validation, self.real) if most > 0 else None
+            without = self._unlabelled(seen)
+        passed = at_most(lost, most, self.min_rows) if lost else None
+        return Criterion(
+            name="drop",
+            says=f"From validation to the field the {metric.word} {verb} by at most the threshold.",
+            **self._judged(lost, most, passed, without),
+        )
+
+    def agreement(self, least: float, within: float) -> Criterion:
+        """Hold the share of real rows on which both sides as a whole say the same."""
+        what = "label" if self.metric.is_share else f"answer, within {within:.3g},"
+        passed = at_least(self.agreed, least, self.min_rows) if self.agreed else None
+        return Criterion(
+            name="agreement",
+            says=f"As a whole, the candidate gives the reference's {what} on real rows.",
+            **self._judged(self.agreed, least, passed, self.unrecorded),
+            bound="at least",
+        )
+
+    def _judged(
+        self, found: "Interval | None", threshold: float | None, passed: bool | None, without: str
+    ) -> dict[str, Any]:
+        """Fill in the figures and say why; `without` says what is missing where there is none."""
+        if found is None or threshold is None:
+            why = without
+        elif passed is not None:
+            why = "The whole interval keeps it." if passed else "The whole interval misses it."
+        elif found.low <= threshold <= found.high:
+            needed = rows_to_decide(found, threshold)
+            more = f" About {needed} would decide." if needed else ""
+            why = f"The interval straddles the threshold.{more}"
+        else:
+            why = f"{found.n} rows are too few to decide: {self.min_rows} are asked for."
+        return {
+            "figure": found.value if found else None,
+            "low": found.low if found else None,
+            "high": found.high if found else None,
+            "n": found.n if found else 0,
+            "groups": found.groups if found else None,
+            "threshold": threshold,
+            "passed": passed,
+            "why": why,
+        }
+
+    def _unlabelled(self, needed: "Needed | None") -> str:
+        """Say what is missing, and how many labels would show it."""
+        if self.unrecorded:
+            return self.unrecorded
+        text = "No row of this role has a label."
+        if needed is None or self.validation is None:
+            return text
+        stands = self.metric.level(self.metric.shown(self.validation[0]).value)
+        more = f"If the field is as good as validation ({stands}), about {needed} would show it."
+        return f"{text} {more}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What the figures are read from."""
+
+    roles: Path
+    metric: Metric
+    reference: Side
+    candidate: Side
+    within: float  # numbers this near agree
+    unrecorded: str  # why nobody knows the candidate's answers; "" where they are known
+
+    def hold(self, bootstrap: Bootstrap, min_rows: int) -> Held:
+        """Measure what is held to thresholds."""
+        metric, proved = self.metric, None
+        fewest = 1 if metric.is_share else 2  # one number has no variance
+        rows = rows_of(self.roles, "real", "prove", task=metric.task)
+        if len(rows) >= fewest and not self.unrecorded:
+            found = self.candidate.scores("real-candidate", rows, metric)
+            proved = bootstrap.level(metric, found, rows)
+        sim, validation = rows_of(self.roles, "sim", "validation", task=metric.task), None
+        if len(sim) >= fewest:
+            found = self.reference.scores("sim", sim, metric)
+            validation = (bootstrap.level(metric, found, sim), found, sim)
+        real = rows_of(self.roles, "real", None, labelled=False, task=metric.task)
+        return Held(
+            metric=metric,
+            validation=validation,
+            proved=proved,
+            real=real,
+            agreed=self._agreed(real, bootstrap),
+            unrecorded=self.unrecorded,
+            min_rows=min_rows,
+        )
+
+    def _agreed(self, real: Rows, bootstrap: Bootstrap) -> "Interval | None":
+        if self.unrecorded:
+            return None
+        metric = Metric("agreement")
+        rows = replace(real, labels=self.reference.must("real-reference", real))
+        same = self.candidate.scores("real-candidate", rows, metric, self.within)
+        return bootstrap.level(metric, same, rows)
+
+
+def proof_of_no_harm(differing: set[str], diagnosis: DiagnoseReport) -> str:
+    """Say what proves that all that differs is harmless; nothing where one difference is not.
+
+    Each step was exchanged by itself, and all of them together: two harmless ones may add up.
+    """
+    found = [one for one in diagnosis.findings if one.component == "preprocessing"]
+    harmless = {one.step for one in found if one.harmless}
+    whole = next((p.loss for p in diagnosis.parts if p.component == "preprocessing"), None)
+    shown = len(found) == len(harmless) and differing == harmless != set()
+    if not shown or whole is None:
+        return ""
+    # n rows without a single loss are compatible with a share of 3 / n (Hanley 1983).
+    metric, rows = Metric(diagnosis.metric, diagnosis.unit), 3 / whole.n
+    most = max(whole.high, rows) if metric.is_share else whole.high
+    if most > diagnosis.margin or rows > diagnosis.margin_share:
+        return ""
+    what = "" if diagnosis.metric == "r2" else f" of {diagnosis.measured_as}"
+    return (
+        f"The diagnosis proved every difference harmless: all of the candidate's preprocessing "
+        f"costs at most {metric.loss(most)}{what} "
+        f"({metric.interval(whole)}), within the margin of {metric.loss(diagnosis.margin)}."
+    )

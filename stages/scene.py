@@ -1,0 +1,78 @@
+"""All that a sentence of the diagnosis may speak of."""
+
+from dataclasses import dataclass
+
+from assay.intervals import Interval
+from assay.power import Needed
+from assay.ranking import Cause
+from assay.shares import EVERYTHING, MODEL, NOTHING, Shares
+from stages.metric import Metric
+from stages.reports.features import FeaturesAnswer
+from stages.reports.parity import OwnDifference, ParityAnswer, ParityReport
+from stages.reports.predict import PredictReport
+from stages.reports.probe import ProbeAnswer
+from stages.reports.swap import SwapAnswer, SwappedStep, SwapReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """The figures and the examinations."""
+
+    metric: Metric  # of the real rows
+    own: Metric  # the case's, of validation
+    shares: Shares
+    sim: Interval | None  # the reference on validation; None: it has no labels
+    parity: ParityAnswer
+    swap: SwapAnswer
+    features: FeaturesAnswer
+    probe: ProbeAnswer
+    candidate: PredictReport
+    agreement: Interval | None  # both models on the same tensors: share of rows that agree
+    labelled: bool
+    margin: float  # a loss in the metric that nobody would miss
+    margin_share: float  # the same, as a share
+    within: float  # numbers this near agree
+    drop: float  # that `needed` labels would show
+    needed: Needed | None
+    deviations: tuple[float, float] | None  # of the targets, on validation and on real rows
+
+    def levels(self) -> list[tuple[str, Metric, Interval]]:
+        """Name each level with its metric, validation first and the deployment last."""
+        shares, known = self.shares, self.labelled
+        found = [("simulation", self.own, self.sim)]
+        if known:
+            found.append(("real, reference", self.metric, shares.reference))
+        found.append(("real, last good", self.metric, shares.last_good))
+        if shares.last != NOTHING or not known:
+            found.append((self.furthest, self.metric, shares.furthest))
+        return [(name, metric, level) for name, metric, level in found if level is not None]
+
+    @property
+    def furthest(self) -> str:
+        """What the last level is of."""
+        if self.shares.last == EVERYTHING:
+            return "real, as deployed" if self.labelled else "real, agreement with the reference"
+        if self.shares.last == NOTHING:
+            return "real, reference"
+        return "real, reference behind the candidate's preprocessing"
+
+    def mended(self, causes: list[Cause]) -> Interval | None:
+        """Find the level with the parts of these causes from the reference; None: not measured."""
+        parts = {
+            MODEL if cause.component in ("model", "postprocessing") else cause.component
+            for cause in causes
+        }
+        left = NOTHING if "deployment" in parts else EVERYTHING - parts
+        return self.shares.cells.get(left)
+
+    def own_difference(self, cause: Cause) -> OwnDifference | None:
+        """Find the step that a cause is about."""
+        if not isinstance(self.parity, ParityReport):
+            return None
+        return next((own for own in self.parity.own if own.key == cause.key), None)
+
+    def swapped(self, cause: Cause) -> SwappedStep | None:
+        """Find the exchange of the step that a cause is about."""
+        if not isinstance(self.swap, SwapReport):
+            return None
+        return next((step for step in self.swap.steps if step.key == cause.key), None)
