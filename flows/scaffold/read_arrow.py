@@ -52,7 +52,7 @@ def _batches(path: Path) -> Iterator[Any]:
     from pyarrow import parquet
 
     if path.suffix == ".parquet":
-        # pre_buffer would hold whole row groups.
+        # pre_buffer would hold a whole row group; a page, which may be as large, always is.
         with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
             groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
             size_bytes = sum(group.total_byte_size for group in groups)
