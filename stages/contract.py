@@ -16,7 +16,7 @@ SHOWN_ROWS = 20
 class ContractParams(Params):
     """The labels that there are."""
 
-    classes: Annotated[int, FromCase("classes")]
+    classes: Annotated[int | None, FromCase("classes")] = None  # None: labels are numbers
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
 
@@ -55,7 +55,7 @@ def run(params: ContractParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     left_out: list[tuple[str, str, str]] = []
     rows, counts = {}, {}
     for name in ("sim", "real"):
-        table = sample_table(getattr(inputs, name))
+        table = _with_numbers(sample_table(getattr(inputs, name)))
         held_to = getattr(contract, name)
         verdicts = examine(table, _terms(held_to, params))
         reasons, found = _examined(name, table, verdicts, private=params.pictures == "none")
@@ -65,6 +65,15 @@ def run(params: ContractParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     passed = all(check.passed for check in checks)
     report = ContractReport(checks=checks, rows=rows, left_out=counts, passed=passed)
     return Outputs(report=report, left_out=_csv(left_out))
+
+
+def _with_numbers(table: Any) -> Any:
+    """Add each label as a number, which a range is held to; NaN where it is none."""
+    if "label" in table:
+        import pandas as pd
+
+        table["label_number"] = pd.to_numeric(table["label"], errors="coerce").astype(float)
+    return table
 
 
 def _terms(held_to: Any, params: ContractParams) -> Any:
@@ -79,8 +88,8 @@ def _examined(
     """Return (id, reason) of the rows to leave out, in the manifest's order, and the checks."""
     from stages.contract_terms import fill_in, without_values
 
-    records = table.to_dict("records")
-    ids = [record.get("id") or f"row {at} of the manifest" for at, record in enumerate(records)]
+    given = table["id"] if "id" in table else [None] * len(table)
+    ids = [name or f"row {at} of the manifest" for at, name in enumerate(given)]
     names = [f"row {at}" for at in range(len(ids))] if private else ids
     reasons: dict[int, str] = {}
     checks = []
@@ -102,7 +111,7 @@ def _examined(
             for at in verdict.positions:
                 reason = verdict.term.reason
                 reason = without_values(reason) if private else reason
-                reasons.setdefault(at, fill_in(reason, records[at]))
+                reasons.setdefault(at, fill_in(reason, table.iloc[at].to_dict()))
     return [(ids[at], reasons[at]) for at in sorted(reasons)], checks
 
 

@@ -1,6 +1,7 @@
 """One row a sample: its manifest, and what its content looks like. Read as a stream."""
 
 import hashlib
+import mmap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ def _described(folder: Path, rows: list[dict[str, Any]]) -> Iterator[dict[str, A
     samples = None
     if (folder / SAMPLES).is_file():
         samples = np.load(folder / SAMPLES, mmap_mode="r", allow_pickle=False)
+    mapped = getattr(samples, "_mmap", None)
     step = 1 if samples is None else max(1, BLOCK_BYTES // max(1, samples[:1].nbytes))
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
@@ -71,6 +73,8 @@ def _described(folder: Path, rows: list[dict[str, Any]]) -> Iterator[dict[str, A
                 yield _unreadable(f"{SAMPLES} has no row {row['row']}")
             else:
                 yield _of_file(folder, row.get("path"))
+        if mapped is not None:  # else every page that was read stays in memory
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _index(text: str | None, samples: "NDArray[Any] | None") -> int | None:
