@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from stages.stage import InputFault, Share
 
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?"  # a finite decimal, as text
+
 
 class _Terms(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -33,10 +35,11 @@ class Samples(_Terms):
 
 
 class Labels(_Terms):
-    """What the labels are; their set is the case's classes, 0 to classes - 1."""
+    """What the labels are: the case's classes, 0 to classes - 1, or a regression's numbers."""
 
     null_share: Share = 0.0  # at most
-    every_class: bool = True  # each class occurs
+    every_class: bool = True  # each class occurs; of a classification
+    range: tuple[float, float] | None = None  # that numbers lie in; of a regression
 
 
 class Groups(_Terms):
@@ -57,9 +60,9 @@ class DatasetContract(_Terms):
 
     @model_validator(mode="after")
     def _range_is_ordered(self) -> "DatasetContract":
-        limits = self.samples.range
-        if limits and limits[0] > limits[1]:
-            raise ValueError("samples.range: expected [least, greatest]")
+        for name, limits in (("samples", self.samples.range), ("labels", self.labels.range)):
+            if limits and limits[0] > limits[1]:
+                raise ValueError(f"{name}.range: expected [least, greatest]")
         return self
 
 
@@ -101,8 +104,10 @@ class Term:
     reason: str | None = None  # why a breaching row is left out, {column} filled in; None: it stays
 
 
-def terms(contract: DatasetContract, num_classes: int) -> Iterator[Term]:
+def terms(contract: DatasetContract, num_classes: int | None) -> Iterator[Term]:
     """Spell out a contract, worst faults first: a row is left out for its first reason.
+
+    Without `num_classes` labels are numbers.
 
     Great Expectations lets `in_set`, `between` and `unique` pass on nulls, and everything on no
     rows: so rows are counted, and each column that is judged is also held to a share of nulls.
@@ -121,7 +126,12 @@ def terms(contract: DatasetContract, num_classes: int) -> Iterator[Term]:
         )
     yield from _ids()
     yield from _samples(contract.samples)
-    yield from _labels(contract.labels, num_classes)
+    null_share = contract.labels.null_share
+    yield _filled("label", null_share, _at_most(null_share, "label"), None)
+    if num_classes is None:
+        yield from _targets(contract.labels)
+    else:
+        yield from _classes(contract.labels, num_classes)
     yield from _groups(contract.groups)
 
 
@@ -185,9 +195,25 @@ def _range(low: float, high: float) -> Iterator[Term]:
         )
 
 
-def _labels(labels: Labels, num_classes: int) -> Iterator[Term]:
+def _targets(labels: Labels) -> Iterator[Term]:
+    yield Term(
+        expectation="ExpectColumnValuesToMatchRegex",
+        arguments={"column": "label", "regex": f"^{NUMBER}$"},
+        says="labels are numbers",
+        reason="its label {label} is no number",
+    )
+    if labels.range is not None:
+        low, high = labels.range
+        yield Term(
+            expectation="ExpectColumnValuesToBeBetween",
+            arguments={"column": "label_number", "min_value": low, "max_value": high},
+            says=f"labels lie in {low:g} to {high:g}",
+            reason="its label {label} lies outside the range",
+        )
+
+
+def _classes(labels: Labels, num_classes: int) -> Iterator[Term]:
     known = [str(label) for label in range(num_classes)]
-    yield _filled("label", labels.null_share, _at_most(labels.null_share, "label"), None)
     yield Term(
         expectation="ExpectColumnValuesToBeInSet",
         arguments={"column": "label", "value_set": known},

@@ -35,12 +35,13 @@ def clean(seed: int = 0, rows: int = 12) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 17, (rows, 8, 8)).astype(np.uint8)
 
 
-def examine(tmp_path: Path, real: Path, terms: str = TERMS) -> Outputs:
+def examine(tmp_path: Path, real: Path, terms: str = TERMS, classes: int | None = 2) -> Outputs:
     sim = tmp_path / "sim"
     sim = sim if sim.exists() else write_dataset(sim, clean(1))
     contract = tmp_path / "toy.yaml"
     contract.write_text(terms)
-    return run(ContractParams(classes=2), Inputs(sim=sim, real=real, contract=contract), tmp_path)
+    inputs = Inputs(sim=sim, real=real, contract=contract)
+    return run(ContractParams(classes=classes), inputs, tmp_path)
 
 
 def breaches(outputs: Outputs) -> dict[str, list[str]]:
@@ -170,4 +171,21 @@ def test_without_pictures_rows_go_by_their_place_and_reasons_hold_no_value(tmp_p
     assert found.left_out.splitlines()[1:] == [
         "real,jane-9,its label is outside the set",
         "real,jane-11,it cannot be read",
+    ]
+
+
+def test_labels_that_are_numbers_are_held_to_a_range(tmp_path):
+    terms = TERMS.replace("  groups:", "  labels: {null_share: 0.2, range: [0, 40]}\n  groups:")
+    labels = ["18.5", "2e1", "-3", "", "41.5", "about 12", "inf", *["20"] * 5]
+    rows = [f"real{i},{i},{label},g{i % 3}" for i, label in enumerate(labels)]
+    found = examine(tmp_path, write_dataset(tmp_path / "real", clean(2), rows), terms, None)
+    assert breaches(found) == {
+        "real: labels are numbers": ["real5", "real6"],
+        "real: labels lie in 0 to 40": ["real2", "real4", "real6"],
+    }
+    assert found.left_out.splitlines()[1:] == [
+        "real,real2,its label -3 lies outside the range",
+        "real,real4,its label 41.5 lies outside the range",
+        "real,real5,its label about 12 is no number",
+        "real,real6,its label inf is no number",
     ]
