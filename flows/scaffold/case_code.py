@@ -99,14 +99,17 @@ def fill_in(asked: Asked, code: Path, sim: SetFacts, slug: str) -> CaseCode:
 
 def _write_steps(code: Path, sim: SetFacts, slug: str, made: CaseCode) -> list[tuple[str, str]]:
     suffix = next(iter(sim.suffixes), "")
-    if sim.are_pictures:
+    eight_bit = set(sim.dtypes) <= {"uint8", "bool"}
+    if sim.are_pictures and eight_bit:
         name, steps = "picture_steps", ["decode", "resize", "scale"]
     elif suffix == ".npy":
         name, steps = "array_file_steps", ["decode", "as_float"]
     elif not suffix:
         name, steps = "array_steps", ["as_float"]
     else:
-        told = f"samples are {suffix} files, and there is no beginning for their preprocessing"
+        told = (
+            f"samples are {', '.join(sim.dtypes)} {suffix} files, and there are no steps for them"
+        )
         raise Faults(f"{told}. Give --code FOLDER --step decode=module:function.")
     shape = next(iter(sim.shapes), ())
     changes = {}

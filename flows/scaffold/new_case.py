@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +24,9 @@ from flows.scaffold.sources import is_dataset
 from lineage import atomic
 
 Say = Callable[[str], None]
+
+BESIDE = "cases/.new"
+"""Where a case is made, on the same disk as its place."""
 
 
 def make(asked: Asked, workspace: Path, say: Say) -> Described:
@@ -71,6 +74,8 @@ def _fill(asked: Asked, folder: Path, workspace: Path, say: Say) -> Described:
     if not sets["sim"].labelled:
         told = "; ".join(sets["sim"].notes)
         raise Faults(f"--sim: no row has a label. Name the column with --label-column. ({told})")
+    if not asked.weights and not sets["train"].labelled:
+        raise Faults("--train: no row has a label, and there is no model: give --weights.")
     slug = re.sub(r"^(\d)", r"c\1", asked.name.replace("-", "_"))
     return Described(
         asked=asked,
@@ -186,20 +191,27 @@ def _is_ours(path: Path) -> bool:
 
 @contextmanager
 def _folder_beside(workspace: Path, name: str) -> Iterator[Path]:
-    folder = workspace / "cases" / f".new-{name}-{os.getpid()}"
+    # One level deeper than cases, so that a case.yaml in it is nobody's yet.
+    folder = workspace / BESIDE / f"{name}-{os.getpid()}"
     folder.mkdir(parents=True)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        _remove_if_empty(folder.parent)
 
 
 def _remove_abandoned(workspace: Path, name: str) -> None:
     """Remove what a killed process left of a case with this name."""
-    for folder in workspace.glob(f"cases/.new-{name}-*"):
+    for folder in workspace.glob(f"{BESIDE}/{name}-*"):
         pid = folder.name.rpartition("-")[2]
         if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # another `assay new` is at work in it
+        folder.rmdir()
 
 
 def _publish(asked: Asked, folder: Path, workspace: Path, contract: str) -> None:

@@ -36,11 +36,22 @@ def open_source(
     Raises:
         Faults: it is not there, of no known kind, or cannot be read.
     """
+    if part and (path / part).is_dir():
+        path, part = path / part, ""
+    if part and not _has_parts(path):
+        raise Faults(f"{where}: {path} has no part {part}.")
     look = _folder if path.is_dir() else _file
     reading = look(path, part, columns, where, features)
     if reading is None:
         raise Faults(f"{where}: {path} holds nothing that is known. Known: {KNOWN}.")
     return reading
+
+
+def _has_parts(path: Path) -> bool:
+    """Tell whether a source may hold several sets: arrays by their names, Parquet by its files'."""
+    files = [path] if path.is_file() else [*path.iterdir(), *path.glob("data/*.parquet")]
+    suffixes = {".npz", ".npy"} if path.is_file() else {".npz", ".npy", ".parquet"}
+    return any(file.suffix.lower() in suffixes or file.name == read_arrow.DICT for file in files)
 
 
 def _file(

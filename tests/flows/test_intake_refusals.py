@@ -124,6 +124,12 @@ def test_parts_of_which_none_is_named(tmp_path):
     assert "PATH#test" in told
 
 
+def test_a_part_of_what_has_none(tmp_path):
+    sources = {"sim": Source(path=made.features_csv(tmp_path / "t.csv"), part="test", told="")}
+    with pytest.raises(Faults, match=r"t\.csv has no part test"):
+        take_in_sets(sources, tmp_path / "o", Columns(), task="classification", classes=None)
+
+
 def test_rows_that_an_index_chooses(tmp_path):
     root = made.hugging_face(tmp_path / "hf")
     state = json.loads((root / "state.json").read_text())
