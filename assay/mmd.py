@@ -1,21 +1,18 @@
 """Do two sets of features differ, and by how much? The kernel two-sample test over whole groups."""
 
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from assay.deals import deal_groups
 
 # Around the median distance (Gretton et al. 2012): narrow ones see local, wide ones global change.
 BANDWIDTH_FACTORS = (0.25, 1.0, 4.0)
 MEDIAN_AT = BANDWIDTH_FACTORS.index(1.0)
 # Closer than this, in standard deviations of the null, is a tie: float32 sums differ by less.
 TIE = 1e-3
-ENOUGH_GROUPS = (
-    40  # beyond this a count of arrangements is astronomically large: draw, do not count
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +90,7 @@ def mmd_test(
     units = np.concatenate([sim_units, real_units + sim_units.max() + 1])
     sizes = np.bincount(units)
     num_sim, num_groups_sim = len(sim_rows), int(sim_units.max()) + 1
-    dealt, smallest = _deal(sizes, num_groups_sim, num_permutations, generator)
+    dealt, smallest = deal_groups(sizes, num_groups_sim, num_permutations, generator)
     indicator = dealt[units].astype(np.float32)
 
     squared, unit = _squared_distances(np.concatenate([sim_rows, real_rows]))
@@ -147,40 +144,6 @@ def _side(
     if not np.isfinite(flat).all():
         raise ValueError("a two-sample test needs finite features: leave the other rows out first")
     return flat, np.unique(labels, return_inverse=True)[1]
-
-
-def _deal(
-    sizes: NDArray[np.intp], num_groups_sim: int, num: int, generator: np.random.Generator
-) -> tuple[NDArray[np.bool_], float]:
-    """Give (groups, 1 + B), True where a group is sim, the observed one first; and the least p."""
-    num_groups = len(sizes)
-    observed = np.arange(num_groups) < num_groups_sim
-    if sizes.min() == sizes.max() and num_groups <= ENOUGH_GROUPS:
-        count = comb(num_groups, num_groups_sim)
-        # Two sides of one size: the mirrored arrangement has the same statistic, always.
-        mirrored = 2 if 2 * num_groups_sim == num_groups else 1
-        if count <= num + 1:
-            dealt = np.zeros((num_groups, count), dtype=np.bool_)
-            for at, chosen in enumerate(combinations(range(num_groups), num_groups_sim)):
-                dealt[list(chosen), at] = True  # the first combination is the observed one
-            return dealt, mirrored / count
-    dealt = np.empty((num_groups, num + 1), dtype=np.bool_)
-    dealt[:, 0] = observed
-    target = int(sizes[:num_groups_sim].sum())
-    for at in range(1, num + 1):
-        order = generator.permutation(num_groups)
-        filled = np.cumsum(sizes[order])[:-1]
-        taken = int(np.abs(filled - target).argmin()) + 1
-        dealt[:, at] = False
-        dealt[order[:taken], at] = True
-    return dealt, _smallest_p(dealt)
-
-
-def _smallest_p(dealt: NDArray[np.bool_]) -> float:
-    """Count how often the draws meet the observed partition itself, mirrored or not."""
-    first = dealt[:, :1]
-    same = (dealt == first).all(axis=0) | (dealt != first).all(axis=0)
-    return float(same.sum() / dealt.shape[1])
 
 
 def _squared_distances(rows: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
