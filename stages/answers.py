@@ -15,6 +15,7 @@ from stages.dataset import (
     targets_of,
 )
 from stages.metric import Metric
+from stages.reports.predict import PredictReport
 from stages.stage import InputFault, Task
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TENSORS = ("real-reference", "real-candidate")
+RECORDED = "recorded:"  # how the reason begins where a recording could not be asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,32 @@ class Side:
     def _of(self, file: str, rows: Rows) -> Any:
         path = self.outputs / file
         return open_tensor(path)[rows.positions] if path.exists() else None
+
+
+def why_unknown(report: PredictReport, name: str) -> str | None:
+    """Say why nobody knows a side's answers to a set; None: they are known.
+
+    A model that runs and fails is known to give none, which is wrong; a recording that does not
+    hold them says nothing about them.
+    """
+    said = report.absent.get(name) or report.errors.get(name, "")
+    if name in report.absent or said.startswith(RECORDED):
+        return said.removeprefix(RECORDED).strip() or "nobody recorded them."
+    known = name in report.sets or name in report.errors
+    return None if known else "the model was not asked."
+
+
+def answered(rows: Rows, side: Side, report: PredictReport, name: str) -> Rows:
+    """Leave out the rows for which a recording holds no answer."""
+    import numpy as np
+
+    given = side.labels(name, rows)
+    if report.model != "recorded" or given is None:
+        return rows
+    known = np.isfinite(given) if given.dtype.kind == "f" else given != UNLABELLED
+    return Rows(
+        positions=rows.positions[known], labels=rows.labels[known], groups=rows.groups[known]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What speaks for a cause: sentences with figures, the strongest first."""
 
 from assay.ranking import Cause
+from stages.answers import why_unknown
 from stages.figures import counted, interval, percent
 from stages.reports.features import FeaturesReport
 from stages.reports.probe import KINDS, ProbeReport
@@ -130,6 +131,7 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
     said += [
         f"The candidate's model cannot take `{name}`: {why}"
         for name, why in scene.candidate.errors.items()
+        if why_unknown(scene.candidate, name) is None
     ]
     return said + _deployed(cause, scene) + _caveats(cause, scene)
 

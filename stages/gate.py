@@ -83,19 +83,18 @@ def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
 
 
 def _looked(params: GateParams, inputs: Inputs) -> "Looked":
-    from stages.answers import Side
+    from stages.answers import Side, why_unknown
     from stages.held_figures import Looked
 
-    report, name = inputs.candidate, "real-candidate"
-    why = report.absent.get(name, "no recording holds them.")
-    known = name in report.sets or name in report.errors
+    why = why_unknown(inputs.candidate, "real-candidate")
     return Looked(
         roles=inputs.roles,
         metric=Metric(params.metric, params.unit),
         reference=Side(inputs.reference_outputs),
         candidate=Side(inputs.candidate_outputs),
         within=inputs.diagnose.agreement_within,
-        unrecorded="" if known else f"The candidate's answers are not known: {why}",
+        answered=inputs.candidate,
+        unrecorded=f"The candidate's answers are not known: {why}" if why else "",
     )
 
 

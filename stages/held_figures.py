@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from assay.criteria import at_least, at_most, drop
 from assay.power import rows_to_decide
 from assay.scores import level, spread
-from stages.answers import Rows, Side, rows_of
+from stages.answers import Rows, Side, answered, rows_of
 from stages.labels_needed import to_reach, to_see
 from stages.metric import Metric
 from stages.reports.diagnose import DiagnoseReport
 from stages.reports.gate import Criterion
+from stages.reports.predict import PredictReport
 
 if TYPE_CHECKING:
     from assay.intervals import Interval
@@ -135,13 +136,14 @@ class Looked:
     reference: Side
     candidate: Side
     within: float  # numbers this near agree
-    unrecorded: str  # why nobody knows the candidate's answers; "" where they are known
+    answered: PredictReport  # by the candidate
+    unrecorded: str  # why nobody knows its answers; "" where they are known
 
     def hold(self, bootstrap: Bootstrap, min_rows: int) -> Held:
         """Measure what is held to thresholds."""
         metric, proved = self.metric, None
         fewest = 1 if metric.is_share else 2  # one number has no variance
-        rows = rows_of(self.roles, "real", "prove", task=metric.task)
+        rows = self._real("prove")
         if len(rows) >= fewest and not self.unrecorded:
             found = self.candidate.scores("real-candidate", rows, metric)
             proved = bootstrap.level(metric, found, rows)
@@ -149,7 +151,7 @@ class Looked:
         if len(sim) >= fewest:
             found = self.reference.scores("sim", sim, metric)
             validation = (bootstrap.level(metric, found, sim), found, sim)
-        real = rows_of(self.roles, "real", None, labelled=False, task=metric.task)
+        real = self._real(None)
         return Held(
             metric=metric,
             validation=validation,
@@ -159,6 +161,11 @@ class Looked:
             unrecorded=self.unrecorded,
             min_rows=min_rows,
         )
+
+    def _real(self, role: str | None) -> Rows:
+        labelled = role is not None
+        rows = rows_of(self.roles, "real", role, labelled=labelled, task=self.metric.task)
+        return answered(rows, self.candidate, self.answered, "real-candidate")
 
     def _agreed(self, real: Rows, bootstrap: Bootstrap) -> "Interval | None":
         if self.unrecorded:

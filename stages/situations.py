@@ -8,7 +8,16 @@ import numpy as np
 
 from assay.scores import Scores, spread
 from assay.shares import CELLS, MODEL, PREPROCESSING, Answers
-from stages.answers import TENSORS, Differ, Rows, Side, rows_of, sides_differ
+from stages.answers import (
+    TENSORS,
+    Differ,
+    Rows,
+    Side,
+    answered,
+    rows_of,
+    sides_differ,
+    why_unknown,
+)
 from stages.metric import Metric
 from stages.reports.predict import PredictReport
 
@@ -25,7 +34,7 @@ class Predicted:
 
     def knows(self, set_name: str) -> bool:
         """Tell whether its answers are known, be it that there are none, as to an error."""
-        return set_name in self.report.sets or set_name in self.report.errors
+        return why_unknown(self.report, set_name) is None
 
     def scores(self, set_name: str, rows: Rows, metric: Metric, within: float) -> Scores | None:
         """Score its answers; None where they are not known."""
@@ -147,8 +156,9 @@ def situations(
     real = rows_of(roles, "real", "diagnose", task=own.task)
     reference = sides["reference"]
     metric = own
+    real = _answered(real, sides)
     if len(real) < _fewest(own):
-        real = rows_of(roles, "real", None, labelled=False, task=own.task)
+        real = _answered(rows_of(roles, "real", None, labelled=False, task=own.task), sides)
         real = replace(real, labels=reference.side.must("real-reference", real))
         metric = Metric("agreement")
     return Situations(
@@ -161,6 +171,12 @@ def situations(
         candidate=sides["candidate"],
         last_good=sides.get("last_good"),
     )
+
+
+def _answered(rows: Rows, sides: Mapping[str, Predicted]) -> Rows:
+    for name, asked in sides.items():
+        rows = answered(rows, asked.side, asked.report, OWN[name])
+    return rows
 
 
 def agreement_within(own: Metric, sim: Rows, real: Rows, tolerance: float) -> float:

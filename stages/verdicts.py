@@ -3,6 +3,7 @@
 from assay.ranking import Cause
 from assay.shares import NOTHING, PREPROCESSING
 from stages.actions import action, can_roll_back, is_data, roll_back
+from stages.answers import why_unknown
 from stages.figures import percent
 from stages.scene import Scene
 from stages.stage import NotApplicable
@@ -262,17 +263,14 @@ def _not_recorded(scene: Scene) -> list[str]:
             "The candidate's answers: the recording holds none. Log its predictions next time."
         )
     said += [
-        f"The candidate on {_NAMES.get(name, name)}: {why}"
-        for name, why in scene.candidate.absent.items()
+        f"The candidate on {what}: {why}"
+        for name, what in _NAMES.items()
+        if (why := why_unknown(scene.candidate, name))
     ]
     return said
 
 
-_NAMES = {
-    "sim": "validation",
-    "real-reference": "the reference's tensors",
-    "real-candidate": "its own tensors",
-}
+_NAMES = {"sim": "validation", "real-reference": "the reference's tensors"}
 
 
 def _nothing_broke(scene: Scene) -> str:
