@@ -21,8 +21,8 @@ def main(job_file: str) -> int:
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     into = Path(job["into"])
     try:
-        with privacy.kept(bool(job.get("private")), prints=bool(job["code"])):
-            return _run(job, into)
+        privacy.begin(bool(job.get("private")), prints=bool(job["code"]))
+        return _run(job, into)
     finally:
         _save(into / "inside.json", inside.describe())
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from contextlib import contextmanager
-from typing import Iterator, List
+from typing import List
 
 WITHHELD = "its message is withheld, as case.yaml says `pictures: none`"
 NOT_KEPT = "what this stage prints is not kept: case.yaml says `pictures: none`"
 
-_told_by: List[int] = []  # the descriptor of the log while it is kept from everybody else
+_told_by: List[int] = []  # the log's descriptor, once it is kept from everybody else
 _private: List[bool] = [False]  # one job a process: what job.json says
 
 
@@ -33,9 +32,10 @@ def message(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
-@contextmanager
-def kept(private: bool, prints: bool) -> Iterator[None]:
-    """Run a job inside; where it is private, what it prints goes nowhere, and `say` to the log.
+def begin(private: bool, prints: bool) -> None:
+    """State what job.json says; a private job's prints go nowhere from here on, `say` to the log.
+
+    For good: what C has buffered, and what is printed at exit, comes when the job is done.
 
     Args:
         private: what job.json says.
@@ -43,26 +43,17 @@ def kept(private: bool, prints: bool) -> Iterator[None]:
     """
     _private[0] = private
     if not private:
-        yield
         return
-    _flush()
-    log, out, nowhere = os.dup(2), os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    _told_by.append(os.dup(2))
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     # The descriptors, not Python's streams: libraries and programs print past those.
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     os.close(nowhere)
-    _told_by.append(log)
-    try:
-        if prints:
-            say(NOT_KEPT)
-        yield
-    finally:
-        _flush()
-        _told_by.pop()
-        os.dup2(out, 1)
-        os.dup2(log, 2)
-        os.close(out)
-        os.close(log)
+    if prints:
+        say(NOT_KEPT)
 
 
 def say(text: str) -> None:
@@ -80,9 +71,3 @@ def say_traceback(error: BaseException) -> None:
         say("".join(frames) + type(error).__name__)
     else:
         traceback.print_exception(type(error), error, error.__traceback__)
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()

@@ -70,8 +70,8 @@ def main(job_file: str) -> int:
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     look_in(job["code"])
     stage: Stage = importlib.import_module(job["module"]).STAGE
-    with privacy.kept(bool(job.get("private")), prints=bool(job["code"])):
-        return _run(stage, job, Path(job["into"]))
+    privacy.begin(bool(job.get("private")), prints=bool(job["code"]))
+    return _run(stage, job, Path(job["into"]))
 
 
 def _run(stage: Stage, job: dict[str, Any], into: Path) -> int:

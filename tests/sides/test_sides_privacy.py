@@ -35,6 +35,12 @@ def grow(raw):
 def parse(raw):
     return raw if raw[0] == 1 else compile(f"{raw[0]} {raw[0]}", "<data>", "eval")
 
+def late(raw):
+    import atexit, ctypes
+    ctypes.CDLL(None).printf(b"seen %s", str(raw[0]).encode())  # in C's buffer until the end
+    atexit.register(print, "seen", raw[0])
+    return raw
+
 def silent(raw):
     return raw
 """
@@ -55,6 +61,7 @@ def enter(folder: Path, function: str, *, private: bool) -> str:
         "params": {
             "steps": [{"name": "it", "call": f"my_steps:{function}", "args": {}}],
             "paired": 1,
+            "recorded": None,
         },
         "inputs": {name: str(folder / name) for name in ("sim", "real")}
         | {"roles": str(folder / "roles.csv")},
@@ -93,6 +100,14 @@ def test_an_exception_keeps_its_type_and_the_lines_of_code(tmp_path):
     assert "ValueError (its message is withheld" in said
     assert 'File \\"my_steps.py\\", line 10, in fail' in said
     assert "cannot take {raw[0]}" in said, "the source is code, not data"
+
+
+def test_what_is_printed_when_the_job_is_done_is_not_kept_either(tmp_path):
+    assert VALUE not in enter(tmp_path, "late", private=True)
+
+
+def test_what_is_printed_is_kept_where_nothing_is_private(tmp_path):
+    assert enter(tmp_path, "late", private=False).count(VALUE) == 2
 
 
 def test_that_nothing_printed_is_kept_is_said_once(tmp_path):
