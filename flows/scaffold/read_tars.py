@@ -35,22 +35,24 @@ def is_tar(path: Path) -> bool:
 
 
 def read_tars(shards: list[Path], columns: Columns, where: str) -> Reading:
-    """Read shards one after another; a sample of several shards' folder has its shard in its id."""
+    """Read shards one after another; a key that an earlier shard has gets its shard before it."""
     items = _samples(shards, columns, where)
     kind = f"WebDataset, {len(shards)} shard{'s' if len(shards) > 1 else ''}"
     return Reading(kind=kind, items=items)
 
 
 def _samples(shards: list[Path], columns: Columns, where: str) -> Iterator[Item]:
+    known: set[str] = set()
     for shard in shards:
-        before = f"{shard.name.split('.')[0]}/" if len(shards) > 1 else ""
         seen: set[str] = set()
         for key, members in _grouped(shard, f"{where}: {shard.name}"):
             if key in seen:
                 told = f"the members of {key} do not stand one after another"
                 raise Faults(f"{where}: {shard.name}: {told}. Write the shard sorted by name.")
             seen.add(key)
-            yield _item(before + key, members, columns, f"{where}: {shard.name}: {key}")
+            name = f"{shard.name.partition('.')[0]}/{key}" if key in known else key
+            yield _item(name, members, columns, f"{where}: {shard.name}: {key}")
+        known |= seen
 
 
 def _grouped(shard: Path, where: str) -> Iterator[tuple[str, Members]]:
@@ -104,7 +106,7 @@ def _item(key: str, members: Members, columns: Columns, where: str) -> Item:
     return Item(
         id=key,
         sample=members[suffix],
-        file=f"{key}.{suffix}",
+        file=f"files/{key}.{suffix}",
         label=said,
         group=text_of(told.get(group or "")),
         free=free_columns(free),

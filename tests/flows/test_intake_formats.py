@@ -126,6 +126,16 @@ def test_names_have_one_number_in_all_sets(tmp_path):
     assert list(read_manifest(tmp_path / "out/real")["label"]) == ["2", "0"]
 
 
+def test_a_key_of_an_earlier_shard_gets_its_shard_before_it(tmp_path):
+    for number in range(2):
+        with tarfile.open(tmp_path / f"s-{number}.tar", "w") as shard:
+            for at in (0, number + 1):
+                made.add(shard, f"{at:03d}.bin", bytes([number, at]))
+                made.add(shard, f"{at:03d}.cls", b"0")
+    take(tmp_path, tmp_path / "out")
+    assert list(read_manifest(tmp_path / "out/sim")["id"]) == ["000", "001", "s-1/000", "002"]
+
+
 LARGE = [np.random.default_rng(at).bytes(1 << 20) for at in range(48)]
 
 
