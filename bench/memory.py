@@ -101,6 +101,7 @@ def _preprocess(data: Path) -> dict[str, Any]:
         "params": {
             "steps": [{"name": "scale", "call": "made_steps:scale", "args": {}}],
             "paired": 32,
+            "recorded": None,
         },
         "inputs": {"roles": data / "roles.csv", "sim": data / "sim", "real": data / "real"},
         "into": data / "preprocess",
@@ -112,11 +113,21 @@ def _predict(data: Path) -> dict[str, Any]:
     return {
         "name": "predict",
         "module": "sides.predict",
-        "params": {"model": "made_model:build", "postprocess": None, "batch": 256, "device": "cpu"},
+        "params": {
+            "model": "made_model:build",
+            "postprocess": None,
+            "task": "classification",
+            "layers": [],
+            "recorded": None,
+            "batch": 256,
+            "device": "cpu",
+        },
         "inputs": {
             "weights": None,
             "model": data,
+            "roles": data / "roles.csv",
             "sim": made / "sim.npy",
+            "real": made / "real.npy",
             "real_reference": made / "real.npy",
             "real_candidate": made / "real.npy",
             "swap": None,

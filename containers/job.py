@@ -31,7 +31,7 @@ class Job:
     """
 
     name: str  # a container name is a fence: two live jobs never share one
-    image: str  # a family (base, contracts, torch) or a full image reference
+    image: str  # a family (base, contracts, torch, onnx) or a full image reference
     command: tuple[str, ...]  # "python" as the first word means the image's (or host's) interpreter
     mounts: tuple[Mount, ...]
     log: Path  # every line of stdout and stderr is appended here, whole lines only

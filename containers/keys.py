@@ -10,7 +10,7 @@ from typing import Final
 
 from containers.job import RunnerError
 
-FAMILIES: Final = ("base", "contracts", "torch")
+FAMILIES: Final = ("base", "contracts", "torch", "onnx")
 """The project's own images; each has a folder here with its requirements.txt."""
 
 DEFAULT_BASE: Final = "python:3.11-slim-bookworm"

@@ -1,38 +1,119 @@
-"""A side's model: built by the case's own code, asked with numpy batches."""
+"""A side's model, asked with batches: the case's own code, a file with its runtime, a program."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, NamedTuple, Sequence, Union
 
 import numpy as np
 
+from sides import runtimes
 from sides.case_code import CaseCodeError, calling, load
+from sides.layers import NoLayers, hooked
+from sides.program import BATCH_S, Program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-RANK = 2  # rows, classes
+    from sides.layers import Reading
+
+RANK = 2  # rows, outputs
+WEIGHTS = "{weights}"
 Predict = Callable[["NDArray[Any]"], "NDArray[Any]"]
+Stated = Union[str, Dict[str, Any]]  # module:function, a runtime's name, or {"command": [...]}
 
 
-def build(call: str, where: str, weights: Path) -> Any:
-    """Call the case's `build(folder)`.
+class Model(NamedTuple):
+    """A model that is ready to be asked."""
+
+    what: str  # candidate.model (net:build)
+    ask: Predict
+    reading: Reading  # opens named layers; raises NoLayers where this kind has none
+
+
+def said(stated: Stated) -> str:
+    """Return how a model is stated, in one line."""
+    return stated if isinstance(stated, str) else " ".join(stated["command"])
+
+
+def build(stated: Stated, where: str, weights: Path) -> Any:
+    """Return what the case's `build(folder)` does, or a callable for a model that is a file.
 
     Args:
-        call: module:function.
+        stated: module:function, or a runtime's name.
         where: the key that states it: `candidate.model`.
         weights: the folder of the weights, or one file, whose folder is then given.
 
     Raises:
         CaseCodeError: it cannot be found or failed, for one because the weights do not fit.
     """
-    function = load(call, where)
+    if not isinstance(stated, str):
+        raise CaseCodeError(f"{where}: a program is asked, and cannot be taken apart.")
+    if stated in runtimes.SUFFIXES:
+        return runtimes.load(stated, weights, where, "cpu").ask
+    function = load(stated, where)
     folder = weights.parent if weights.is_file() else weights
-    with calling(f"{where} ({call}), given the weights in {folder},"):
+    with calling(f"{where} ({stated}), given the weights in {folder},"):
         return function(folder)
+
+
+@contextmanager
+def opened(stated: Stated, where: str, weights: Path, wanted: str) -> Iterator[Model]:
+    """Open a model of any kind; a program ends with the block.
+
+    Args:
+        stated: module:function, a runtime's name, or a command.
+        where: the key that states it: `candidate.model`.
+        weights: the folder of the weights, or one file.
+        wanted: `cpu`, or `auto` for a GPU where the model's own torch has one.
+
+    Raises:
+        CaseCodeError: it cannot be opened.
+    """
+    what = f"{where} ({said(stated)})"
+    if not isinstance(stated, str):
+        words = [word.replace(WEIGHTS, str(weights.absolute())) for word in stated["command"]]
+        with Program(words, what, BATCH_S) as program:
+            yield Model(what, as_function(program.ask, what, "cpu"), _no_layers("A program"))
+            program.finish()
+        return
+    if stated in runtimes.SUFFIXES:
+        runtime = runtimes.load(stated, weights, where, _device_of(stated, wanted))
+        yield Model(what, as_function(runtime.ask, what, "cpu"), runtime.reading)
+        return
+    model = build(stated, where, weights)
+    ask = as_function(model, what, choose_device(wanted))
+    yield Model(what, ask, _reading(model, ask, where))
+
+
+def _device_of(runtime: str, wanted: str) -> str:
+    if runtime == "onnx" or wanted != "auto":
+        return "cpu"
+    try:
+        import torch
+    except ImportError:
+        return "cpu"  # said where the model is loaded
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _reading(model: Any, ask: Predict, where: str) -> Reading:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(model, torch.nn.Module):
+        return _no_layers(f"The model is a {type(model).__name__}, no torch module with layers: it")
+    if isinstance(model, torch.jit.ScriptModule):
+        return _no_layers("TorchScript")
+    what = where.replace(".model", ".layers")
+    return lambda layers: hooked(model, ask, layers, what)
+
+
+def _no_layers(kind: str) -> Reading:
+    def reading(layers: Sequence[str]) -> Any:  # noqa: ARG001  one signature for all
+        raise NoLayers(f"{kind} does not show its layers.")
+
+    return reading
 
 
 def choose_device(wanted: str) -> str:
@@ -44,7 +125,7 @@ def choose_device(wanted: str) -> str:
 
 
 def as_function(model: Any, what: str, device: str) -> Predict:
-    """Wrap a torch module (in evaluation mode) or any callable as numpy in, (rows, classes) out."""
+    """Wrap a torch module (in evaluation mode) or any callable as numpy in, (rows, outputs) out."""
     torch = sys.modules.get("torch")
     ask = model
     if torch is not None and isinstance(model, torch.nn.Module):
@@ -62,11 +143,11 @@ def as_function(model: Any, what: str, device: str) -> Predict:
         with calling(what):
             made = _to_numpy(ask(batch))
         if not isinstance(made, np.ndarray):
-            text = f"{what} made {type(made).__name__}; expected an array (rows, classes)."
+            text = f"{what} made {type(made).__name__}; expected an array (rows, outputs)."
             raise CaseCodeError(text)
         if made.shape[:1] != batch.shape[:1] or made.ndim != RANK or made.dtype.kind not in "biuf":
             got = f"{made.dtype} {list(made.shape)}"
-            text = f"{what} made {got} of {len(batch)} rows; expected numbers (rows, classes)."
+            text = f"{what} made {got} of {len(batch)} rows; expected numbers (rows, outputs)."
             raise CaseCodeError(text)
         return made
 

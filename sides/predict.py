@@ -1,14 +1,17 @@
-"""Runs a side's own model over the tensors of both sides, in batches."""
+"""Runs a side's own model over the tensors of both sides, in batches; reads its named layers."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from sides import layers, privacy
 from sides.case_code import CaseCodeError, calling, load
-from sides.model import as_function, build, choose_device
+from sides.model import Stated, opened, said
+from sides.predict_recorded import predict_recorded
+from sides.rows import read_roles
 from sides.tensors import RowReader, RowWriter
 
 if TYPE_CHECKING:
@@ -16,62 +19,71 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sides.model import Predict
+    from sides.model import Model
+    from sides.rows import Row
+
+REAL_ROLES = ("diagnose", "fit", "unlabelled")  # what proves a repair is not looked at
+NO_TENSORS = "recorded: no tensors of the %s were logged, so that no other model can be asked."
+LABEL_TYPES = {"classification": ("<i8", "biu"), "regression": ("<f8", "biuf")}
 
 
 class _Predictor(NamedTuple):
     """The model with what turns its raw output into labels."""
 
-    model: Predict
-    what: str  # candidate.model (net:build)
-    labels: Any  # None: the largest output wins
+    model: Model
+    task: str
+    labels: Any  # None: the largest output wins, of a regression the only one
     labels_what: str
     batch: int
 
 
 def run(params: Dict[str, Any], inputs: Dict[str, Optional[Path]], into: Path, side: str) -> None:
-    """Write report.json and outputs/ as `stages.reports.predict` says."""
-    weights = inputs["weights"] or inputs["model"]
-    if weights is None:
-        raise CaseCodeError(f"{side}.weights: there are none.")
-    what = f"{side}.model ({params['model']})"
-    model = build(params["model"], f"{side}.model", weights)
-    device = choose_device(params["device"])
-    labels_what = f"{side}.postprocess"
-    labels = load(params["postprocess"], labels_what) if params["postprocess"] else None
-    predictor = _Predictor(
-        as_function(model, what, device), what, labels, labels_what, params["batch"]
-    )
-    folder = into / "outputs"
-    folder.mkdir()
-    counts: Dict[str, int] = {}
-    nonfinite: Dict[str, int] = {}
-    errors: Dict[str, str] = {}
-    for name, path in _sets(inputs, side).items():
-        try:
-            counts[name], nonfinite[name] = _predict(predictor, RowReader(path), folder, name)
-        except CaseCodeError as error:
-            if name in ("sim", f"real-{side}"):  # its own tensors: nothing is left to examine
-                raise CaseCodeError(f"On its own tensors ({name}): {error}") from error
-            errors[name] = str(error)
-    report = {
-        "schema_version": 1,
-        "side": side,
-        "model": params["model"],
-        "sets": counts,
-        "errors": errors,
-        "num_nonfinite_rows": nonfinite,
-    }
+    """Write report.json, outputs/ and layers/ as `stages.reports.predict` says."""
+    (into / "outputs").mkdir()
+    (into / "layers").mkdir()
+    real = read_roles(_there(inputs, "roles"), "real")
+    report: Dict[str, Any] = {"schema_version": 1, "side": side}
+    if params["recorded"]:
+        report.update(predict_recorded(_there(inputs, "recorded"), real, into, side, params))
+        why = "A recording holds what the model answered, not what its layers did."
+        layers.save_list(into / "layers", [], {}, why)
+    else:
+        report.update(_ask(params, inputs, into, side, real))
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
     (into / "report.json").write_text(text, encoding="utf-8")
 
 
+def _there(inputs: Dict[str, Optional[Path]], name: str) -> Path:
+    path = inputs[name]
+    assert path is not None, name  # noqa: S101  the stage declares it
+    return path
+
+
+def _ask(
+    params: Dict[str, Any],
+    inputs: Dict[str, Optional[Path]],
+    into: Path,
+    side: str,
+    real: List[Row],
+) -> Dict[str, Any]:
+    weights = inputs["weights"] or inputs["model"]
+    if weights is None:
+        raise CaseCodeError(f"{side}.weights: there are none.")
+    stated: Stated = params["model"]
+    labels_what = f"{side}.postprocess"
+    labels = load(params["postprocess"], labels_what) if params["postprocess"] else None
+    with opened(stated, f"{side}.model", weights, params["device"]) as model:
+        predictor = _Predictor(model, params["task"], labels, labels_what, params["batch"])
+        found = _predict_all(predictor, _sets(inputs, side), into / "outputs", side, len(real))
+        _read_layers(params, inputs, into / "layers", side, model)
+    return {"model": said(stated), **found}
+
+
 def _sets(inputs: Dict[str, Optional[Path]], side: str) -> Dict[str, Path]:
-    sets = {
-        "sim": inputs["sim"],
-        "real-reference": inputs["real_reference"],
-        "real-candidate": inputs["real_candidate"],
-    }
+    sets = {"sim": inputs["sim"], f"real-{side}": inputs["real"]}
+    if side in ("reference", "candidate"):
+        sets["real-reference"] = inputs["real_reference"]
+        sets["real-candidate"] = inputs["real_candidate"]
     swap = inputs["swap"]
     if side == "reference" and swap is not None:
         keys = json.loads((swap / "keys.json").read_text(encoding="utf-8"))
@@ -79,16 +91,44 @@ def _sets(inputs: Dict[str, Optional[Path]], side: str) -> Dict[str, Path]:
     return {name: path for name, path in sets.items() if path is not None}
 
 
+def _predict_all(
+    predictor: _Predictor, sets: Dict[str, Path], folder: Path, side: str, num_real: int
+) -> Dict[str, Any]:
+    counts: Dict[str, int] = {}
+    nonfinite: Dict[str, int] = {}
+    errors: Dict[str, str] = {}
+    absent: Dict[str, str] = {}
+    for name, path in sets.items():
+        tensors = RowReader(path)
+        if name == "real-candidate" and num_real and not len(tensors):
+            absent[name] = NO_TENSORS % "candidate"
+            continue
+        try:
+            counts[name], nonfinite[name] = _predict(predictor, tensors, folder, name)
+        except CaseCodeError as error:
+            if name in ("sim", f"real-{side}"):  # its own tensors: nothing is left to examine
+                raise CaseCodeError(f"On its own tensors ({name}): {error}") from error
+            errors[name] = str(error)
+    return {
+        "sets": counts,
+        "errors": errors,
+        "absent": absent,
+        "num_nonfinite_rows": nonfinite,
+        "no_outputs": {},
+    }
+
+
 def _predict(predictor: _Predictor, tensors: RowReader, folder: Path, name: str) -> Tuple[int, int]:
     """Write one set's raw outputs and labels; return the rows, and those that are not finite."""
     nonfinite = 0
+    dtype, _ = LABEL_TYPES[predictor.task]
     outputs = RowWriter(folder / f"{name}.npy", len(tensors))
-    labels = RowWriter(folder / f"{name}.labels.npy", len(tensors), "<i8")
+    labels = RowWriter(folder / f"{name}.labels.npy", len(tensors), dtype)
     with outputs, labels:
         try:
             for start in range(0, len(tensors), predictor.batch):
-                raw = predictor.model(tensors.read(start, start + predictor.batch))
-                with calling(predictor.what):
+                raw = predictor.model.ask(tensors.read(start, start + predictor.batch))
+                with calling(predictor.model.what):
                     outputs.write(raw)
                 labels.write(_labels(predictor, raw))
                 nonfinite += int((~np.isfinite(raw).all(axis=1)).sum())
@@ -100,15 +140,72 @@ def _predict(predictor: _Predictor, tensors: RowReader, folder: Path, name: str)
 
 
 def _labels(predictor: _Predictor, raw: NDArray[Any]) -> NDArray[Any]:
+    kinds = LABEL_TYPES[predictor.task][1]
     if predictor.labels is None:
-        if raw.shape[1] == 1:
-            text = f"{predictor.what} has one output a row: state {predictor.labels_what}."
-            raise CaseCodeError(text)
-        largest: NDArray[Any] = np.argmax(raw, axis=1)
-        return largest
+        return default_labels(predictor.task, raw, predictor.model.what, predictor.labels_what)
     with calling(predictor.labels_what):
         made = np.asarray(predictor.labels(np.array(raw)))
-    if made.shape != (len(raw),) or made.dtype.kind not in "biu":
-        text = "%s made %s %s of %d rows; expected whole numbers (rows,)."
-        raise CaseCodeError(text % (predictor.labels_what, made.dtype, list(made.shape), len(raw)))
+    if made.shape != (len(raw),) or made.dtype.kind not in kinds:
+        wanted = "numbers" if "f" in kinds else "whole numbers"
+        text = "%s made %s %s of %d rows; expected %s (rows,)."
+        got = (predictor.labels_what, made.dtype, list(made.shape), len(raw), wanted)
+        raise CaseCodeError(text % got)
     return made
+
+
+def default_labels(task: str, raw: NDArray[Any], what: str, key: str) -> NDArray[Any]:
+    """Return the largest output's class; of a regression, the only output.
+
+    Raises:
+        CaseCodeError: the outputs alone do not say it.
+    """
+    width = raw.shape[1]
+    if task == "regression":
+        if width != 1:
+            raise CaseCodeError(f"{what} has {width} outputs a row: state {key}.")
+        only: NDArray[Any] = raw[:, 0]
+        return only
+    if width == 1:
+        raise CaseCodeError(f"{what} has one output a row: state {key}.")
+    largest: NDArray[Any] = np.argmax(raw, axis=1)
+    return largest
+
+
+def _read_layers(
+    params: Dict[str, Any],
+    inputs: Dict[str, Optional[Path]],
+    folder: Path,
+    side: str,
+    model: Model,
+) -> None:
+    """Write what the named layers answer to a seeded choice of the side's own rows."""
+    names = params["layers"]
+    if not names:
+        why = f"The case lists no {side}.layers, so no layer was read."
+        layers.save_list(folder, [], {}, why)
+        return
+    roles = _there(inputs, "roles")
+    sets = {}
+    for name in ("sim", "real"):
+        rows = _chosen(read_roles(roles, name), name, params["layer_rows"], params["layer_seed"])
+        sets[name] = (RowReader(_there(inputs, name)), rows)
+    try:
+        layers.record(folder, model.reading, names, sets, batch=params["batch"], what=model.what)
+    except layers.NoLayers as error:
+        layers.save_list(folder, [], {}, str(error))
+    except CaseCodeError as error:
+        if side == "reference":
+            raise
+        # `like: reference` brings the names along, and another model need not have them.
+        why = str(error) if not privacy.is_private() else str(error).splitlines()[0]
+        for written in folder.iterdir():
+            written.unlink()
+        layers.save_list(folder, [], {}, why)
+
+
+def _chosen(rows: List[Row], name: str, most: int, seed: int) -> List[int]:
+    wanted = [i for i, row in enumerate(rows) if name == "sim" or row.role in REAL_ROLES]
+    if len(wanted) > most:
+        picked = np.random.default_rng(seed).choice(np.array(wanted), most, replace=False)
+        wanted = [int(i) for i in np.sort(picked)]
+    return wanted

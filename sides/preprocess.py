@@ -9,6 +9,7 @@ import numpy as np
 
 from sides import privacy
 from sides.case_code import CaseCodeError
+from sides.preprocess_recorded import preprocess_recorded
 from sides.rows import Samples, paired, read_roles
 from sides.steps import apply_all, loaded, said, step_key
 from sides.tensors import RowWriter, save_step
@@ -28,24 +29,26 @@ def run(params: Dict[str, Any], inputs: Dict[str, Path], into: Path, side: str) 
     sim = read_roles(inputs["roles"], "sim")
     real = read_roles(inputs["roles"], "real")
     watched = paired(real, params["paired"])
-    with loaded(side, stated) as steps:
-        _chain(steps, sim, Samples(inputs["sim"]), into / "sim.npy", [])
-        kept = _chain(steps, real, Samples(inputs["real"]), into / "real.npy", watched)
-    folder = into / "steps"
-    folder.mkdir()
-    (folder / "rows.json").write_text(json.dumps(watched) + "\n", encoding="utf-8")
-    outputs = []
-    for position, step in enumerate(stated if watched else []):
-        saved = save_step(folder, step_key(position, step["name"]), [row[position] for row in kept])
-        outputs.append({"name": step["name"], "call": said(step), **saved})
-    report = {
-        "schema_version": 1,
-        "side": side,
-        "steps": outputs,
-        "num_sim": len(sim),
-        "num_real": len(real),
-        "paired": [real[position].id for position in watched],
-    }
+    (into / "steps").mkdir()
+    report: Dict[str, Any] = {"schema_version": 1, "side": side}
+    if params["recorded"]:
+        made = preprocess_recorded(inputs["recorded"], stated, real, watched, into=into, side=side)
+        watched = [] if made["why_not"] else watched
+        report.update(made)
+    else:
+        with loaded(side, stated) as steps:
+            _chain(steps, sim, Samples(inputs["sim"]), into / "sim.npy", [])
+            kept = _chain(steps, real, Samples(inputs["real"]), into / "real.npy", watched)
+        outputs = []
+        for position, step in enumerate(stated if watched else []):
+            rows = [row[position] for row in kept]
+            saved = save_step(into / "steps", step_key(position, step["name"]), rows)
+            outputs.append({"name": step["name"], "call": said(step), **saved})
+        report.update({"steps": outputs, "num_sim": len(sim), "num_real": len(real)})
+        report["why_not"] = None
+    report["paired"] = [real[position].id for position in watched]
+    text = json.dumps(watched) + "\n"
+    (into / "steps" / "rows.json").write_text(text, encoding="utf-8")
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
     (into / "report.json").write_text(text, encoding="utf-8")
 

@@ -6,7 +6,7 @@ the process's own, and a stage's peak would then grow with the data.
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import IO, TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -43,6 +43,12 @@ class RowReader:
         self._file.seek(self._offset + start * self._size * self._dtype.itemsize)
         flat = np.fromfile(self._file, dtype=self._dtype, count=(stop - start) * self._size)
         return flat.reshape((stop - start, *self.shape[1:]))
+
+    def take(self, rows: Sequence[int]) -> NDArray[Any]:
+        """Return the rows at these positions as a fresh array."""
+        if not len(rows):
+            return self.read(0, 0)
+        return np.concatenate([self.read(row, row + 1) for row in rows])
 
     def __del__(self) -> None:
         if getattr(self, "_file", None) is not None:

@@ -60,6 +60,9 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
     from stages.step_pairs import chain, isolated
 
     ids = inputs.reference.paired
+    if inputs.candidate.why_not:
+        reason = inputs.candidate.why_not
+        return Outputs(report=NotApplicable(not_applicable=reason), worst=say(reason))
     if not ids or ids != inputs.candidate.paired:
         reason = "There are no rows to pair: no real row has the role diagnose or unlabelled."
         return Outputs(report=NotApplicable(not_applicable=reason), worst=say(reason))

@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
+from stages.reports.data import RECORDED
+from stages.reports.predict import LAYERS_READ, OUTPUTS, PREDICT, PredictReport
 from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
+from stages.reports.split import ROLES
 from stages.reports.swap import SWAP_TENSORS
 from stages.reports.train import MODEL
 from stages.stage import CasePath, FromCase, Model, Needs, Params, SideStage
@@ -18,7 +20,12 @@ class PredictParams(Params):
 
     model: Annotated[Model | None, FromCase("{side}.model")] = None  # None: it was recorded
     postprocess: Annotated[str | None, FromCase("{side}.postprocess")] = None
+    task: Annotated[Literal["classification", "regression"], FromCase("task")] = "classification"
+    layers: Annotated[list[str], FromCase("{side}.layers")] = []  # noqa: RUF012  pydantic copies it
+    recorded: Annotated[str | None, FromCase("{side}.recorded")] = None
     batch: int = Field(default=256, ge=1)
+    layer_rows: int = Field(default=500, ge=2)  # a set, a seeded subsample whose layers are read
+    layer_seed: int = 0
     device: Literal["cpu", "auto"] = "cpu"  # a GPU's last bits are not a CPU's
 
 
@@ -28,7 +35,10 @@ class Inputs:
 
     model: Annotated[Path, MODEL]
     weights: Annotated[Path | None, CasePath("{side}.weights")]  # these instead, where given
+    roles: Annotated[Path, ROLES]
+    recorded: Annotated[Path, RECORDED]
     sim: Annotated[Path, TENSORS_SIM]
+    real: Annotated[Path, TENSORS_REAL]
     real_reference: Annotated[Path, TENSORS_REAL.of("reference")]
     real_candidate: Annotated[Path, TENSORS_REAL.of("candidate")]
     swap: Annotated[Path, SWAP_TENSORS]  # read on the reference side only
@@ -36,10 +46,11 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """Raw outputs and labels of each set."""
+    """Raw outputs and labels of each set, and what the named layers answered."""
 
     report: Annotated[PredictReport, PREDICT]
     outputs: Annotated[Path, OUTPUTS]
+    layers: Annotated[Path, LAYERS_READ]
 
 
 STAGE = SideStage(

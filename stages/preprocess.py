@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from stages.reports.data import REAL_SET, SIM_SET
+from stages.reports.data import REAL_SET, RECORDED, SIM_SET
 from stages.reports.preprocess import (
     PREPROCESS,
     STEPS,
@@ -22,6 +22,7 @@ class PreprocessParams(Params):
     """The side's steps, and how many samples are kept step by step."""
 
     steps: Annotated[list[Step], FromCase("{side}.steps")]
+    recorded: Annotated[str | None, FromCase("{side}.recorded")] = None
     paired: int = Field(default=32, ge=1)
 
 
@@ -32,6 +33,7 @@ class Inputs:
     roles: Annotated[Path, ROLES]
     sim: Annotated[Path, SIM_SET]
     real: Annotated[Path, REAL_SET]
+    recorded: Annotated[Path, RECORDED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """The samples under examination."""
 
+from pydantic import Field
+
 from stages.stage import At, Report
 
 DATA = At("artifacts/data/report.json")
@@ -22,7 +24,17 @@ class DatasetSummary(Report):
     source: str  # module:function that made it, or the folder that it came from
 
 
+class RecordedSummary(Report):
+    """What production logged of one side."""
+
+    rows: int
+    arrays: list[str]  # input, step_<name>, outputs, labels
+    num_left_out: int  # ids that only the tensors or only the predictions hold
+    num_nonfinite_rows: dict[str, int]  # array -> rows with NaN or infinity; none where zero
+
+
 class DataReport(Report):
     """What was taken in."""
 
     datasets: dict[str, DatasetSummary]  # train (may be missing), sim, real
+    recorded: dict[str, RecordedSummary] = Field(default_factory=dict)  # side -> what was logged of it

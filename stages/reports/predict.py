@@ -6,16 +6,18 @@ from stages.stage import At, Report
 
 PREDICT = At("artifacts/predict-{side}/report.json")
 OUTPUTS = At("artifacts/predict-{side}/outputs")
-"""`<set>.npy` (rows, classes) float32, the model's raw output, and `<set>.labels.npy` (rows,) int64
-after postprocessing. Sets: `sim`, `real-reference`, `real-candidate` (whose preprocessing made the
-tensors), and on the reference side `swap-<key>` for each exchanged step."""
+"""`<set>.npy` (rows, outputs) float32, the model's raw output, and `<set>.labels.npy` (rows,) int64
+after postprocessing (of a regression float64). Sets: `sim`, `real-reference`, `real-candidate`
+(whose preprocessing made the tensors), and on the reference side `swap-<key>` for each exchanged
+step; of last_good `sim` and `real-last_good`; of a recorded side its own real set alone."""
 
 LAYERS_READ = At("artifacts/predict-{side}/layers")
 """What the model's named layers answered to its own tensors: `<layer>.sim.npy` and
 `<layer>.real.npy` (rows, width) float32, pooled to a bounded width; `input.sim.npy` and
 `input.real.npy` are the tensors themselves, flattened. `layers.json`: `layers` in forward order
-(the input first), `sim` and `real`: positions of the rows in their tensors, `why_not`: null, or why
-nothing was read."""
+(the input first), `files`: what stands for `<layer>` in the files' names (itself, where it can),
+`sim` and `real`: positions of the rows in their tensors, `why_not`: null, or why nothing was
+read."""
 
 
 class PredictReport(Report):
@@ -27,3 +29,4 @@ class PredictReport(Report):
     errors: dict[str, str]  # set -> why the model could not take these tensors: it answers wrong
     absent: dict[str, str] = Field(default_factory=dict)  # set -> why nobody knows its answers
     num_nonfinite_rows: dict[str, int] = Field(default_factory=dict)  # set -> rows with NaN or inf
+    no_outputs: dict[str, str] = Field(default_factory=dict)  # set -> why it has labels alone

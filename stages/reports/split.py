@@ -14,3 +14,4 @@ class SplitReport(Report):
     rows: dict[str, int]  # role -> rows
     groups: dict[str, int]  # role -> groups
     seed: int
+    not_recorded: int = 0  # real rows that the recorded candidate does not hold: left out

@@ -29,7 +29,7 @@ def test_the_name_carries_twelve_digits_of_the_key():
 
 
 def test_an_unknown_family_is_answered_with_the_known_ones():
-    with pytest.raises(RunnerError, match=r"One of: base, contracts, torch\. Got: bse"):
+    with pytest.raises(RunnerError, match=r"One of: base, contracts, torch, onnx\. Got: bse"):
         keys.build_key("bse")
 
 

@@ -33,7 +33,11 @@ def enter(tmp_path):
             "stage": "preprocess",
             "module": "sides.preprocess",
             "side": "reference",
-            "params": {"steps": [{"name": "double", "call": call, "args": {}}], "paired": 1},
+            "params": {
+                "steps": [{"name": "double", "call": call, "args": {}}],
+                "paired": 1,
+                "recorded": None,
+            },
             "inputs": {name: str(tmp_path / name) for name in ("sim", "real")}
             | {"roles": str(tmp_path / "roles.csv")},
             "into": str(tmp_path / "into"),

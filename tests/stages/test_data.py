@@ -26,7 +26,9 @@ def take_in(tmp_path, real, sim=None):
     sim = sim or folder(tmp_path / "sim", HEAD + "s1,0,,1,g\n", np.zeros((1, 2)))
     into = tmp_path / "into"
     into.mkdir()
-    return run(DataParams(), Inputs(train=None, sim=sim, real=real), into), into
+    return run(
+        DataParams(), Inputs(train=None, sim=sim, real=real, candidate=None, last_good=None), into
+    ), into
 
 
 def test_given_folders_are_copied_under_a_canonical_manifest(tmp_path):
@@ -159,7 +161,9 @@ def maker(tmp_path, monkeypatch):
 
 def test_the_case_makes_its_own_samples(maker):
     params = DataParams(make="toy_maker:make", seed=7)
-    outputs = run(params, Inputs(train=None, sim=None, real=None), maker)
+    outputs = run(
+        params, Inputs(train=None, sim=None, real=None, candidate=None, last_good=None), maker
+    )
     assert np.load(outputs.real / "samples.npy").tolist() == [[7, 7]]
     assert outputs.report.datasets["sim"].source == "toy_maker:make"
     assert read_manifest(outputs.real)["path"].tolist() == [""]
@@ -175,4 +179,4 @@ def test_the_case_makes_its_own_samples(maker):
 def test_a_maker_that_goes_wrong_is_named(maker, name, words):
     params = DataParams(make=f"toy_maker:{name}")
     with pytest.raises(CaseCodeError, match=words):
-        run(params, Inputs(train=None, sim=None, real=None), maker)
+        run(params, Inputs(train=None, sim=None, real=None, candidate=None, last_good=None), maker)

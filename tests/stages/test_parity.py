@@ -19,7 +19,7 @@ def toy(tmp_path, monkeypatch):
 
 def run(toy, candidate, reference=REFERENCE, **params):
     for side, steps in (("reference", reference), ("candidate", candidate)):
-        preprocess.run({"steps": steps, "paired": 16}, toy.inputs, toy.into(side), side)
+        preprocess.run(toys.preprocess_params(steps, 16), toy.inputs, toy.into(side), side)
     swap.run(
         {"reference_steps": reference, "candidate_steps": candidate},
         toy.inputs | {"reference": toy.folder / "reference/report.json"},

@@ -23,17 +23,27 @@ def toy(tmp_path, monkeypatch):
     return toy
 
 
-def run(toy, model="build", postprocess=None, *, side="reference"):
+def run(
+    toy, model="build", postprocess=None, *, side="reference", task="classification", layers=()
+):
     into = toy.into("out")
     params = {
         "model": f"toy_models:{model}",
         "postprocess": postprocess and f"toy_models:{postprocess}",
+        "task": task,
+        "layers": layers,
+        "layer_rows": 500,
+        "layer_seed": 0,
+        "recorded": None,
         "batch": 16,
         "device": "cpu",
     }
     inputs = {
         "model": toy.folder / "model",
         "weights": None,
+        "roles": toy.folder / "roles.csv",
+        "recorded": None,
+        "real": toy.folder / f"real-{side}.npy",
         "sim": toy.folder / "sim.npy",
         "real_reference": toy.folder / "real-reference.npy",
         "real_candidate": toy.folder / "real-candidate.npy",

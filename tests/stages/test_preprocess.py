@@ -17,7 +17,7 @@ def toy(tmp_path, monkeypatch):
 
 def run(toy, steps, paired=4):
     into = toy.into("out")
-    preprocess.run({"steps": steps, "paired": paired}, toy.inputs, into, "reference")
+    preprocess.run(toys.preprocess_params(steps, paired), toy.inputs, into, "reference")
     return read_report(PreprocessReport, into / "report.json"), into
 
 

@@ -39,7 +39,7 @@ def test_every_side_report_is_of_its_declared_type(toy, candidate):
     folders = {}
     for side in ("reference", "candidate"):
         folders[side] = toy.into(side)
-        preprocess.run({"steps": STEPS, "paired": 4}, toy.inputs, folders[side], side)
+        preprocess.run(toys.preprocess_params(STEPS), toy.inputs, folders[side], side)
         validated(preprocess_stage.STAGE, folders[side])
     swapped = toy.into("swapped")
     inputs = {**toy.inputs, "reference": folders["reference"] / "report.json"}
@@ -56,6 +56,8 @@ def _predict(toy, folders, swapped):
         inputs = {
             "model": toy.folder / "model",
             "weights": None,
+            "roles": toy.folder / "roles.csv",
+            "real": folders[side] / "real.npy",
             "sim": folders[side] / "sim.npy",
             "real_reference": folders["reference"] / "real.npy",
             "real_candidate": folders["candidate"] / "real.npy",
@@ -64,6 +66,9 @@ def _predict(toy, folders, swapped):
         params = {
             "model": "toy_models:build",
             "postprocess": None,
+            "task": "classification",
+            "layers": [],
+            "recorded": None,
             "batch": 16,
             "device": "cpu",
         }

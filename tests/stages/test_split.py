@@ -27,6 +27,7 @@ def split(tmp_path, labels, groups, left_out="", **params):
         sim=manifest(tmp_path / "sim", "sim", ["0", "1", ""], ["g"] * 3),
         real=manifest(tmp_path / "real", "real", labels, groups),
         left_out=tmp_path / "left_out.csv",
+        recorded=tmp_path / "recorded",
     )
     outputs = run(SplitParams(**params), inputs, tmp_path)
     roles = pd.read_csv(io.StringIO(outputs.roles), dtype=str, keep_default_na=False)

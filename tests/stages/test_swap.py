@@ -19,7 +19,7 @@ def toy(tmp_path, monkeypatch):
 
 def run(toy, candidate, reference=REFERENCE):
     before, into = toy.into("before"), toy.into("swap")
-    preprocess.run({"steps": reference, "paired": 4}, toy.inputs, before, "reference")
+    preprocess.run(toys.preprocess_params(reference), toy.inputs, before, "reference")
     params = {"reference_steps": reference, "candidate_steps": candidate}
     inputs = toy.inputs | {"reference": before / "report.json"}
     swap.run(params, inputs, into, "reference")

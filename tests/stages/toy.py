@@ -109,6 +109,10 @@ class Toy:
         return json.loads((self.folder / name / "report.json").read_text())
 
 
+def preprocess_params(steps: list[dict], paired: int = 4, recorded: str | None = None) -> dict:
+    return {"steps": steps, "paired": paired, "recorded": recorded}
+
+
 def step(name: str, call: str | None = None, **args: object) -> dict:
     return {"name": name, "call": f"toy_steps:{call or name}", "args": args}
 
