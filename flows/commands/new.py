@@ -119,7 +119,7 @@ def _lines(said: Described) -> list[str]:
     lines += [f"{'differs':<9}{line}" for line in said.differences]
     if said.code.written:
         lines.append(f"{'begun':<9}{', '.join(said.code.written)}: working code, yours to replace")
-    word = "would be" if said.asked.dry_run else "written"
+    word = "planned" if said.asked.dry_run else "written"
     lines.append(f"{word:<9}{', '.join(_written(said))}")
     lines += [f"{'in DVC':<9}{', '.join(said.in_dvc)}"] if said.in_dvc else []
     return [*lines, *(f"{'next':<9}{command}" for command in _next(said))]

@@ -27,7 +27,7 @@ def facts_of(tmp_path: Path, **sets: tuple) -> dict[str, SetFacts]:
     return {name: set_facts(folder(tmp_path / name, *told), name) for name, told in sets.items()}
 
 
-def breaches(text: str, root: Path, name: str, classes: int) -> list[str]:
+def breaches(text: str, root: Path, name: str, classes: int | None) -> list[str]:
     contract = DataContract.model_validate(yaml.safe_load(text))
     listed = terms(getattr(contract, name), classes)
     return [v.term.says for v in examine(sample_table(root), listed) if not v.passed]
@@ -98,7 +98,9 @@ def test_a_bound_that_would_leave_out_most_real_rows_is_their_own(tmp_path):
 def test_a_quantity_has_no_classes(tmp_path):
     labels = [f"{at / 7:.3f}" for at in range(60)]
     facts = facts_of(tmp_path, sim=(samples("normal"), labels), real=(samples("normal"), labels))
-    assert "every_class: false # the labels are quantities" in draft(facts, "toy", None)
+    text = draft(facts, "toy", None)
+    assert "every_class: false # the labels are quantities" in text
+    assert breaches(text, tmp_path / "sim", "sim", None) == []
 
 
 def test_a_sample_that_cannot_be_read_is_named(tmp_path):

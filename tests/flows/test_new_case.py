@@ -78,6 +78,10 @@ def untracked(clone: Path) -> str:
     return subprocess.run(words, cwd=clone, capture_output=True, text=True, check=True).stdout
 
 
+def nothing_left(clone: Path) -> bool:
+    return [path.name for path in (clone / "cases").iterdir()] == [".keep"]
+
+
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A person's folder with a model's code and weights."""
@@ -131,6 +135,32 @@ def test_a_table_with_its_own_model_and_a_changed_step(clone, own):
     assert "written" in assay(clone, "contract", "draft", "pets-2", "--write")
 
 
+def test_a_quantity_of_a_table_and_a_deployment_that_only_logged(clone, own):
+    rows = [[at / 7, at % 5, at * 1.5] for at in range(30)]
+    table = made.table(own / "table.csv", ["a", "b", "y"], rows)
+    (own / "log").mkdir()
+    ids = np.array([f"row-{at:06d}" for at in range(30)])
+    values = np.zeros((30, 2), np.float32)
+    np.savez(own / "log/tensors.npz", ids=ids, input=values, step_as_float=values)
+    assay(
+        clone, "new", "heat", "--task", "regression", "--unit", "MJ/kg", "--metric", "mae",
+        "--train", table, "--sim", table, "--real", table, "--recorded", own / "log",
+    )  # fmt: skip
+    stated = yaml.safe_load((clone / "cases/heat/case.yaml").read_text())
+    assert (stated["metric"], stated["unit"], "classes" in stated) == ("mae", "MJ/kg", False)
+    assert stated["candidate"] == {"recorded": "recorded", "steps": [{"name": "as_float"}]}
+    assert "nothing is wrong" in assay(clone, "check", "heat")
+    code = (
+        "import sys; sys.path.insert(0, 'code'); from pathlib import Path; import heat_model as m;"
+        "print(m.train(Path('data/train'), Path('.'), 0)['train_mae'] < 0.1)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=clone / "cases/heat", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_a_package_keeps_its_name(clone, own):
     package = own / "mynet"
     (own / "code").rename(package)
@@ -162,9 +192,9 @@ def test_a_case_is_never_overwritten(clone, tmp_path):
 def test_a_dry_run_leaves_nothing(clone, tmp_path):
     root = made.class_folders(tmp_path / "pictures")
     words = ["new", "pets", "--train", root, "--sim", root, "--real", root, "--dry-run"]
-    assert "would be cases/pets/case.yaml" in assay(clone, *words)
+    assert "planned  cases/pets/case.yaml" in assay(clone, *words)
     assert untracked(clone) == ""
-    assert sorted(path.name for path in (clone / "cases").iterdir()) == [".keep"]
+    assert nothing_left(clone)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +213,7 @@ def test_a_failure_leaves_nothing(old, says, clone, own):
     wrong = [str(word).replace(old, f"{old}s") for word in words]
     assert says in assay(clone, *wrong, status=2)
     assert untracked(clone) == ""
-    assert sorted(path.name for path in (clone / "cases").iterdir()) == [".keep"]
+    assert nothing_left(clone)
 
 
 def test_large_data_go_to_dvc_and_what_cannot_be_read_leaves_train(clone, tmp_path):
@@ -265,4 +295,4 @@ def test_a_repository_that_is_not_there_leaves_nothing(clone, own):
         status=2,
     )  # fmt: skip
     assert "--sim: `dvc import` refused" in told
-    assert sorted(path.name for path in (clone / "cases").iterdir()) == [".keep"]
+    assert nothing_left(clone)
