@@ -7,7 +7,10 @@ a change of spread. Words: the distance is the total variation of the shares. Bo
 dealing whole groups to the two sides, as rows of one session are alike (`assay.deals`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,8 @@ from assay.intervals import Interval, few_units
 Floats = NDArray[np.float64]
 
 LEAST = 2  # values a side
+SCREEN = 499  # deals that each figure gets
+LOOK_AGAIN = 0.02  # from so small a p on, it gets all
 BLOCK_ENTRIES = 1 << 22
 TIE = 1e-9
 
@@ -61,7 +66,7 @@ def contrast(
     sim_groups: NDArray[Any],
     real_groups: NDArray[Any],
     *,
-    num_permutations: int = 999,
+    num_permutations: int = 9999,
     num_draws: int = 1000,
     seed: int = 0,
 ) -> Contrast | None:
@@ -73,7 +78,7 @@ def contrast(
         real: the same.
         sim_groups: (rows,).
         real_groups: (rows,).
-        num_permutations: deals of whole groups.
+        num_permutations: deals of whole groups; where the first 499 show nothing, no more are made.
         num_draws: of the bootstrap.
         seed: of both.
     """
@@ -83,7 +88,9 @@ def contrast(
     if min(len(sim), len(real)) < LEAST:
         return None
     units = Units.of(sim_groups[kept[0]], real_groups[kept[1]])
-    dealt, smallest = _dealt(units, num_permutations, seed)
+    pooled = np.concatenate([sim, real])
+    measure = _total_variation if words else _largest_gap
+    distance, p_value, smallest = _tested(measure, pooled, units, num_permutations, seed)
     found = Contrast(
         name=name,
         mean_sim=None,
@@ -91,16 +98,12 @@ def contrast(
         std_sim=None,
         std_real=None,
         effect=None,
-        distance=0.0,
-        p_value=1.0,
+        distance=distance,
+        p_value=p_value,
         smallest_p_value=smallest,
         num_sim=len(sim),
         num_real=len(real),
     )
-    pooled = np.concatenate([sim, real])
-    distances = _total_variation(pooled, dealt) if words else _largest_gap(pooled, dealt)
-    as_large = int((distances[1:] >= distances[0] - TIE).sum())
-    found = replace(found, distance=float(distances[0]), p_value=(1 + as_large) / len(distances))
     if words:
         return found
     ours, theirs = sim.astype(np.float64), real.astype(np.float64)
@@ -114,10 +117,40 @@ def contrast(
     )
 
 
-def _dealt(units: Units, num: int, seed: int) -> tuple[NDArray[np.bool_], float]:
+Measure = Callable[[NDArray[Any], NDArray[np.bool_]], Floats]
+
+
+def _tested(
+    measure: Measure, values: NDArray[Any], units: Units, num: int, seed: int
+) -> tuple[float, float, float]:
+    """Return the distance, its p, and the least p that the groups allow.
+
+    A p above what screens is left as it is: a second look could only be a chance to make it small,
+    and a small one is that of the second look alone, so that both are valid.
+    """
+    dealt, smallest = _dealt(units.sim.tobytes(), units.real.tobytes(), min(num, SCREEN), seed)
+    distances = measure(values, dealt)
+    p_value = _p(distances)
+    if p_value <= LOOK_AGAIN and num > SCREEN and dealt.shape[1] > SCREEN:
+        dealt, smallest = _dealt(units.sim.tobytes(), units.real.tobytes(), num, seed + 1)
+        p_value = _p(measure(values, dealt))
+    elif dealt.shape[1] > SCREEN:
+        every = len(np.unique(units.sim)) + len(np.unique(units.real))
+        arrangements = comb(every, len(np.unique(units.sim)))
+        smallest = max(1 / (1 + num), 1 / arrangements)
+    return float(distances[0]), p_value, smallest
+
+
+def _p(distances: Floats) -> float:
+    return (1 + int((distances[1:] >= distances[0] - TIE).sum())) / len(distances)
+
+
+@lru_cache(maxsize=4)  # the figures of one set of samples share their groups
+def _dealt(sim: bytes, real: bytes, num: int, seed: int) -> tuple[NDArray[np.bool_], float]:
     """Give (rows, 1 + B), True where a row is dealt to sim; the first column is as observed."""
-    num_sim = int(units.sim.max()) + 1
-    every = np.concatenate([units.sim, units.real + num_sim])
+    ours, theirs = np.frombuffer(sim, np.intp), np.frombuffer(real, np.intp)
+    num_sim = int(ours.max()) + 1
+    every = np.concatenate([ours, theirs + num_sim])
     sizes = np.bincount(every)
     if min(num_sim, len(sizes) - num_sim) < LEAST:
         # One group against others: no arrangement tells the group from the domain.
