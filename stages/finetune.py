@@ -1,4 +1,4 @@
-"""Fits a torch classifier to a few labels: its last layer, all of it, or from scratch.
+"""Fits a torch model to a few labels: its last layer, all of it, or from scratch.
 
 The recipe is the same for all three: Adam, a learning rate that falls to 0 along a line, a fixed
 number of steps of batches drawn without replacement until all were seen. Only its learning rate is
@@ -41,25 +41,25 @@ class Finetune:
     """
 
     def __init__(self, model: "torch.nn.Module", recipe: Recipe, device: str) -> None:
-        self._model = model.to(device)
+        self.model = model.to(device)
         self._recipe = recipe
-        self._device = device
-        self._own = {key: value.clone() for key, value in model.state_dict().items()}
+        self.device = device
+        self.own = {key: value.clone() for key, value in model.state_dict().items()}
 
     def outputs(self, tensors: "NDArray[np.float32]") -> "NDArray[np.float32]":
         """Return what the model answers now, (rows, outputs), in evaluation mode."""
         import torch
 
-        self._model.eval()
+        self.model.eval()
         with torch.no_grad(), calling("reference.model"):
-            parts = [self._model(self._tensor(part)) for part in _parts(tensors, 1024)]
+            parts = [self.model(self._tensor(part)) for part in _parts(tensors, 1024)]
             return torch.cat(parts).float().cpu().numpy()
 
     def fit(
         self,
         kind: Kind,
         tensors: "NDArray[np.float32]",
-        targets: "NDArray[np.int64]",
+        targets: "NDArray[Any]",
         *,
         learning_rate: float,
         seed: int,
@@ -69,43 +69,61 @@ class Finetune:
         Args:
             kind: last_layer, whole_model or scratch.
             tensors: (rows, ...).
-            targets: (rows,) the right output column of each.
+            targets: (rows,) the right output column of each; of a regression its right output.
             learning_rate: at the first step.
             seed: of the batches, of dropout and of new weights.
         """
         import torch
 
         torch.manual_seed(seed)
-        self._model.load_state_dict(self._own)
+        self.model.load_state_dict(self.own)
         if kind == "scratch":
-            _start_over(self._model)
+            _start_over(self.model)
         fitted = self._choose(kind)
         given, right = self._tensor(tensors), self._tensor(targets)
-        optimizer = torch.optim.Adam(fitted, learning_rate, fused=True)
+        optimizer = torch.optim.Adam(self._groups(fitted, learning_rate), fused=True)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, self._recipe.steps)
-        order = _order(len(targets), self._recipe).to(self._device)
+        order = _order(len(targets), self._recipe).to(self.device)
         with calling("reference.model"):
-            ask, given = self._head(given) if kind == "last_layer" else (self._model, given)
+            ask, given = self._head(given) if kind == "last_layer" else (self.model, given)
             for batch in order:
                 optimizer.zero_grad()
-                torch.autograd.backward(_loss(ask(given[batch]), right[batch]))
+                torch.autograd.backward(self.loss(ask(given[batch]), right[batch]))
                 optimizer.step()
                 schedule.step()
 
+    def loss(self, outputs: "torch.Tensor", targets: "torch.Tensor") -> "torch.Tensor":
+        """Say how wrong outputs are, (rows, outputs) against (rows,)."""
+        return cross_entropy(outputs, targets)
+
+    def last_rate(self) -> float:
+        """By what the last layer's learning rate is multiplied."""
+        return 1.0
+
+    def _groups(self, fitted: "list[torch.nn.Parameter]", rate: float) -> list[dict[str, Any]]:
+        last = {id(parameter) for parameter in self.last_layer().parameters(recurse=False)}
+        before = [parameter for parameter in fitted if id(parameter) not in last]
+        after = [parameter for parameter in fitted if id(parameter) in last]
+        if self.last_rate() == 1:
+            return [{"params": fitted, "lr": rate}]
+        groups = [{"params": before, "lr": rate}, {"params": after, "lr": rate * self.last_rate()}]
+        return [group for group in groups if group["params"]]
+
     def _choose(self, kind: Kind) -> "list[torch.nn.Parameter]":
         """Switch modes and gradients, and return the parameters to fit."""
-        everything = [p for p in self._model.parameters() if p.is_floating_point()]
-        self._model.train(kind != "last_layer")
+        everything = [p for p in self.model.parameters() if p.is_floating_point()]
+        self.model.train(kind != "last_layer")
         fitted = everything
         if kind == "last_layer":
-            fitted = list(self._last_layer().parameters(recurse=False))
+            fitted = list(self.last_layer().parameters(recurse=False))
         chosen = {id(parameter) for parameter in fitted}
         for parameter in everything:
             parameter.requires_grad_(id(parameter) in chosen)
         return fitted
 
-    def _last_layer(self) -> "torch.nn.Module":
-        return [m for m in self._model.modules() if list(m.parameters(recurse=False))][-1]
+    def last_layer(self) -> "torch.nn.Module":
+        """Return the last module that has parameters of its own."""
+        return [m for m in self.model.modules() if list(m.parameters(recurse=False))][-1]
 
     def _head(self, given: "torch.Tensor") -> "tuple[torch.nn.Module, torch.Tensor]":
         """Return the last layer and what it is given, where the model ends with it.
@@ -114,21 +132,21 @@ class Finetune:
         """
         import torch
 
-        layer, seen = self._last_layer(), []
+        layer, seen = self.last_layer(), []
         hook = layer.register_forward_pre_hook(lambda _module, inputs: seen.append(inputs))
         with torch.no_grad():
-            answer = self._model(given)
+            answer = self.model(given)
             hook.remove()
             alone = len(seen) == 1 and len(seen[0]) == 1 and len(seen[0][0]) == len(given)
             if alone and torch.equal(layer(seen[0][0]), answer):
                 return layer, seen[0][0]
-        return self._model, given
+        return self.model, given
 
     def _tensor(self, values: "NDArray[Any]") -> "torch.Tensor":
         import numpy as np
         import torch
 
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
 
 
 def _parts(values: "NDArray[Any]", size: int) -> "list[NDArray[Any]]":
@@ -158,7 +176,7 @@ def _start_over(model: "torch.nn.Module") -> None:
                 parameter.normal_(0.0, 0.02)
 
 
-def _loss(outputs: "torch.Tensor", targets: "torch.Tensor") -> "torch.Tensor":
+def cross_entropy(outputs: "torch.Tensor", targets: "torch.Tensor") -> "torch.Tensor":
     """Cross-entropy; a model that ends in a softmax is asked for the logarithm first.
 
     Log-probabilities need nothing: their log-softmax is themselves.

@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from stages.figures import estimate
+from stages.metric import Metric
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.preprocess import TENSORS_REAL
 from stages.reports.probe import CURVE, KINDS, PROBE, Kind, ProbeAnswer, ProbePoint, ProbeReport
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
-from stages.stage import FromCase, Model, Needs, NotApplicable, Params, Stage
+from stages.stage import (
+    RUNTIMES,
+    FromCase,
+    MetricName,
+    Model,
+    Needs,
+    NotApplicable,
+    Params,
+    Stage,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
 
     from assay.intervals import Interval
     from stages.finetune import Finetune
+    from stages.probe_targets import Classes, Numbers
 
 NEEDS = Needs(memory="4GiB", timeout_s=1800, gpu=True)
 HEADER = "labels,kind,level,low,high"
@@ -30,7 +41,10 @@ class ProbeParams(Params):
 
     model: Annotated[Model, FromCase("reference.model")]
     postprocess: Annotated[str | None, FromCase("reference.postprocess")] = None
-    classes: Annotated[int, FromCase("classes")]
+    image: Annotated[str, FromCase("reference.image")] = "torch"
+    metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
+    unit: Annotated[str | None, FromCase("unit")] = None
+    classes: Annotated[int | None, FromCase("classes")] = None  # None: labels are numbers
     labels: list[int] = Field(default=[50, 100, 200], min_length=1)
     resamples: int = Field(default=5, ge=2)
     steps: int = Field(default=80, ge=1)
@@ -60,36 +74,61 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """Real rows of one role; `targets` are the model's output columns."""
+    """Real rows of one role; `targets` are what the model's output should be, see `Targets`."""
 
     tensors: "NDArray[np.float32]"
-    targets: "NDArray[np.int64]"
+    targets: "NDArray[Any]"
     groups: "NDArray[Any]"
 
 
 def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001
     """Fit on role fit, judge on role diagnose, several times over."""
-    reason = _parity_is_broken(inputs.parity) or _too_few(params, inputs.roles)
+    reason = (
+        _is_no_module(params) or _parity_is_broken(inputs.parity) or _too_few(params, inputs.roles)
+    )
     if reason:
-        return Outputs(report=NotApplicable(not_applicable=reason), curve=HEADER + "\n")
+        return _not_applicable(reason)
     from torch.nn import Module
 
     from sides.model import build
     from stages.finetune import Finetune, Recipe
+    from stages.finetune_numbers import FinetuneNumbers
     from stages.torch_device import prepare
 
     device = prepare(params.device, NEEDS.threads)
     model = build(str(params.model), "reference.model", inputs.model)
     if not isinstance(model, Module):
-        reason = f"The model is a {type(model).__name__}, no torch module: it cannot be fitted."
-        return Outputs(report=NotApplicable(not_applicable=reason), curve=HEADER + "\n")
-    finetune = Finetune(model, Recipe(steps=params.steps, batch=params.batch), device)
-    columns = _columns_of_labels(params)
-    if columns is None:
-        reason = "reference.postprocess does more than rename the largest output."
-        return Outputs(report=NotApplicable(not_applicable=reason), curve=HEADER + "\n")
-    fit, held_out = (_rows(inputs, role, columns) for role in ("fit", "diagnose"))
-    return _judged(params, finetune, fit, held_out)
+        what = type(model).__name__
+        return _not_applicable(f"The model is a {what}, no torch module: it cannot be fitted.")
+    targets = _targets(params)
+    if targets is None:
+        more = "more than rename the largest" if params.classes else "more than scale its only"
+        return _not_applicable(f"reference.postprocess does {more} output.")
+    kind = Finetune if params.classes else FinetuneNumbers
+    finetune = kind(model, Recipe(steps=params.steps, batch=params.batch), device)
+    fit, held_out = (_rows(inputs, role, params, targets) for role in ("fit", "diagnose"))
+    width = finetune.outputs(held_out.tensors[:1]).shape[1]
+    if not params.classes and width != 1:
+        return _not_applicable(f"The model has {width} outputs a row; one number is fitted.")
+    return _judged(params, finetune, targets, fit, held_out)
+
+
+def _not_applicable(reason: str) -> Outputs:
+    return Outputs(report=NotApplicable(not_applicable=reason), curve=HEADER + "\n")
+
+
+def _is_no_module(params: ProbeParams) -> str | None:
+    """Say so: only a torch module that the case's own code builds can be fitted here."""
+    if params.image != "torch":
+        return f"The reference runs in the image {params.image}; a model is fitted in torch alone."
+    if not isinstance(params.model, str):
+        return "The reference's model is a program: it cannot be fitted."
+    if params.model in RUNTIMES:
+        return (
+            f"The reference's model is a file ({params.model}): it can be run, not fitted. A "
+            f"function that builds the torch module would let it be."
+        )
+    return None
 
 
 def _parity_is_broken(parity: ParityAnswer) -> str | None:
@@ -104,66 +143,71 @@ def _parity_is_broken(parity: ParityAnswer) -> str | None:
 
 
 def _too_few(params: ProbeParams, roles: Path) -> str | None:
-    from stages.dataset import labels_of, of, read_roles
+    from stages.answers import rows_of
 
-    table = read_roles(roles)
-    labels = labels_of(table, "real")
-    fit, held_out = (labels[of(table, "real", role)] for role in ("fit", "diagnose"))
-    fewest = min(params.labels)
-    missing = sorted(set(range(params.classes)) - set(fit.tolist()))
-    if len(fit) < fewest:
-        return f"{len(fit)} real rows have role fit and a label; the smallest fit takes {fewest}."
+    task = Metric(params.metric).task
+    fit, held_out = (rows_of(roles, "real", role, task=task) for role in ("fit", "diagnose"))
+    if len(fit) < min(params.labels):
+        fewest = f"the smallest fit takes {min(params.labels)}"
+        return f"{len(fit)} real rows have role fit and a label; {fewest}."
+    found = set(fit.labels.tolist())
+    missing = sorted(set(range(params.classes or 0)) - found)
     if missing:
         return f"No real row of role fit has label {', '.join(map(str, missing))}."
-    return None if len(held_out) else "No labelled real row has role diagnose, to judge a fit by."
+    if not params.classes and len(found) == 1:
+        return "All real rows of role fit have the same label: nothing can be learnt of them."
+    if len(held_out) < (1 if params.classes else 2):  # one number has no variance
+        return "No labelled real row has role diagnose, to judge a fit by."
+    return None
 
 
-def _columns_of_labels(params: ProbeParams) -> "NDArray[np.int64] | None":
-    """Return (classes,) the output column of each label; None when there is no such thing."""
+def _targets(params: ProbeParams) -> "Classes | Numbers | None":
+    from stages.probe_targets import classes, numbers
+
+    metric = Metric(params.metric, params.unit)
+    if params.classes:
+        return classes(metric, params.classes, params.postprocess)
+    return numbers(metric, params.postprocess)
+
+
+def _rows(inputs: Inputs, role: str, params: ProbeParams, targets: "Classes | Numbers") -> _Rows:
     import numpy as np
 
-    from sides.case_code import calling, load
+    from stages.answers import rows_of
+    from stages.dataset import open_tensor
 
-    if params.postprocess is None:
-        return np.arange(params.classes)
-    with calling("reference.postprocess"):
-        one_hot = 10 * np.eye(params.classes, dtype=np.float32)
-        made = np.asarray(load(params.postprocess, "reference.postprocess")(one_hot))
-    if sorted(made.tolist()) != list(range(params.classes)):
-        return None
-    return np.argsort(made)
-
-
-def _rows(inputs: Inputs, role: str, columns: "NDArray[np.int64]") -> _Rows:
-    import numpy as np
-
-    from stages.dataset import groups_of, labels_of, of, open_tensor, read_roles
-
-    table = read_roles(inputs.roles)
-    chosen = of(table, "real", role)
+    rows = rows_of(inputs.roles, "real", role, task=Metric(params.metric).task)
     return _Rows(
-        tensors=np.asarray(open_tensor(inputs.real)[chosen], dtype=np.float32),
-        targets=columns[labels_of(table, "real")[chosen]],
-        groups=groups_of(table, "real")[chosen],
+        tensors=np.asarray(open_tensor(inputs.real)[rows.positions], dtype=np.float32),
+        targets=targets.targets(rows.labels),
+        groups=rows.groups,
     )
 
 
-def _judged(params: ProbeParams, finetune: "Finetune", fit: _Rows, held_out: _Rows) -> Outputs:
+def _judged(
+    params: ProbeParams,
+    finetune: "Finetune",
+    targets: "Classes | Numbers",
+    fit: _Rows,
+    held_out: _Rows,
+) -> Outputs:
     import numpy as np
 
-    from assay.criteria import accuracy
     from assay.crossed import crossed_mean
+    from assay.scores import LEVELS, LOSSES, level
 
-    def right() -> "NDArray[np.bool_]":
-        outputs = finetune.outputs(held_out.tensors)
-        return np.asarray(outputs.argmax(axis=1) == held_out.targets)
+    metric = targets.metric
 
-    baseline = accuracy(right(), held_out.groups, num_draws=2000, seed=params.seed)
+    def scored() -> "NDArray[np.float64]":
+        return targets.scores(finetune.outputs(held_out.tensors), held_out.targets)
+
+    baseline = level(metric.name, scored(), held_out.groups, num_draws=2000, seed=params.seed)
     sizes = [size for size in sorted(params.labels) if size <= len(fit.targets)]
-    draws = [_draw(fit.targets, (params.seed, number)) for number in range(params.resamples)]
+    strata = targets.strata(fit.targets)
+    draws = [_draw(strata, (params.seed, number)) for number in range(params.resamples)]
     smallest = [drawn[: sizes[0]] for drawn in draws]
     rates: dict[str, float] = {
-        kind: _chosen_rate(params, finetune, fit, smallest, kind) for kind in KINDS
+        kind: _chosen_rate(params, finetune, targets, (fit, smallest), kind) for kind in KINDS
     }
     tables: dict[tuple[int, Kind], NDArray[np.float64]] = {}
     for size in sizes:
@@ -178,22 +222,24 @@ def _judged(params: ProbeParams, finetune: "Finetune", fit: _Rows, held_out: _Ro
                     learning_rate=rates[kind],
                     seed=params.seed + number,
                 )
-                answers.append(right())
-            tables[size, kind] = np.stack(answers).astype(np.float64)
+                answers.append(scored())
+            tables[size, kind] = np.stack(answers)
     found = {key: crossed_mean(table, held_out.groups) for key, table in tables.items()}
     points = [
         ProbePoint(
             kind=kind,
             labels=size,
-            level=estimate(mean.within(0, 1)),
+            level=estimate(metric.shown(mean.within(*LEVELS[metric.name]))),
             resamples=params.resamples,
         )
         for (size, kind), mean in found.items()
     ]
     paired = tables[sizes[0], "whole_model"] - tables[sizes[0], "scratch"]
-    effect = crossed_mean(paired, held_out.groups).within(-1, 1)
+    effect = crossed_mean(paired, held_out.groups).within(*LOSSES[metric.name])
     report = ProbeReport(
-        baseline=estimate(baseline),
+        metric=metric.name,
+        unit=metric.unit,
+        baseline=estimate(metric.shown(baseline)),
         points=points,
         pretraining=_says(effect),
         pretraining_effect=estimate(effect),
@@ -205,8 +251,8 @@ def _judged(params: ProbeParams, finetune: "Finetune", fit: _Rows, held_out: _Ro
 def _chosen_rate(
     params: ProbeParams,
     finetune: "Finetune",
-    fit: _Rows,
-    draws: "list[NDArray[np.int64]]",
+    targets: "Classes | Numbers",
+    drawn_of: "tuple[_Rows, list[NDArray[np.int64]]]",
     kind: Kind,
 ) -> float:
     """Choose by the last third of each draw, fitted on the rest: no label outside the draw is used.
@@ -215,7 +261,8 @@ def _chosen_rate(
     """
     if len(params.learning_rates) == 1:
         return params.learning_rates[0]
-    num_right = dict.fromkeys(params.learning_rates, 0)
+    fit, draws = drawn_of
+    reached = dict.fromkeys(params.learning_rates, 0.0)
     for rate in params.learning_rates:
         for number, drawn in enumerate(draws):
             fitted, kept = drawn[: -(len(drawn) // 3)], drawn[-(len(drawn) // 3) :]
@@ -226,19 +273,19 @@ def _chosen_rate(
                 learning_rate=rate,
                 seed=params.seed + number,
             )
-            answers = finetune.outputs(fit.tensors[kept]).argmax(axis=1)
-            num_right[rate] += int((answers == fit.targets[kept]).sum())
-    return max(num_right, key=lambda rate: num_right[rate])
+            outputs = finetune.outputs(fit.tensors[kept])
+            reached[rate] += float(targets.scores(outputs, fit.targets[kept]).sum())
+    return max(reached, key=lambda rate: reached[rate])
 
 
-def _draw(targets: "NDArray[np.int64]", seed: tuple[int, int]) -> "NDArray[np.int64]":
-    """Order the rows so that each beginning of the order holds all classes as equally as it can."""
+def _draw(strata: "NDArray[Any]", seed: tuple[int, int]) -> "NDArray[np.int64]":
+    """Order the rows so that each beginning of the order holds all strata as equally as it can."""
     import numpy as np
 
-    shuffled = np.random.default_rng(seed).permutation(len(targets))
-    turn = np.empty(len(targets), dtype=np.int64)
-    for target in np.unique(targets):
-        own = shuffled[targets[shuffled] == target]
+    shuffled = np.random.default_rng(seed).permutation(len(strata))
+    turn = np.empty(len(strata), dtype=np.int64)
+    for stratum in np.unique(strata):
+        own = shuffled[strata[shuffled] == stratum]
         turn[own] = np.arange(len(own))
     return shuffled[np.argsort(turn[shuffled], kind="stable")]
 

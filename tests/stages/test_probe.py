@@ -165,3 +165,102 @@ def test_a_model_whose_last_layer_is_not_its_end_is_still_fitted():
     finetune = Finetune(model, Recipe(steps=100, batch=20), "cpu")
     finetune.fit("last_layer", rows, targets, learning_rate=0.1, seed=0)
     assert (finetune.outputs(rows).argmax(axis=1) == targets).mean() > 0.95
+
+
+SLOPES = np.random.default_rng(4).normal(size=WIDTH).astype(np.float32)
+SHIFT, SCALE = 20.0, 3.0  # a unit of its own, far from zero
+
+
+def toy_of_numbers(*, off: float = 0.0, own_unit: bool = False) -> nn.Module:
+    """A model that knows the slopes, in the targets' unit or with a layer that turns it so."""
+    torch.manual_seed(0)
+    last = nn.Linear(32, 1)
+    body = nn.Sequential(nn.Linear(WIDTH, 32), nn.Tanh(), last)
+    with torch.no_grad():
+        body[0].weight.copy_(0.1 * torch.from_numpy(np.tile(SLOPES / 6, (32, 1))))
+        body[0].bias.zero_()
+        last.weight.fill_(60 / 6 / 32 * (1 if own_unit else SCALE))
+        last.bias.fill_(off if own_unit else SHIFT + off)
+
+    class Turned(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = body
+
+        def forward(self, rows):
+            return self.body(rows) * SCALE + SHIFT
+
+    return Turned() if own_unit else body
+
+
+def examine_numbers(tmp_path: Path, *, metric="r2", **params) -> Outputs:
+    generator = np.random.default_rng(1)
+    real = generator.normal(size=(400, WIDTH)).astype(np.float32)
+    truth = real @ SLOPES / 6 * SCALE + SHIFT + 0.2 * generator.normal(size=400)
+    np.save(tmp_path / "real.npy", real)
+    lines = ["dataset,id,row,path,label,group,role", "sim,s0,0,,20.5,g,validation"]
+    for i, label in enumerate(truth):
+        lines.append(f"real,r{i},{i},,{label:.4f},g{i % 40},{'fit' if i % 2 else 'diagnose'}")
+    (tmp_path / "roles.csv").write_text("\n".join(lines) + "\n")
+    given = {"labels": [50, 100], "resamples": 3, "steps": 60, "device": "cpu"} | params
+    inputs = Inputs(
+        model=tmp_path, real=tmp_path / "real.npy", roles=tmp_path / "roles.csv", parity=NO_PARITY
+    )
+    return run(
+        ProbeParams(model="toy_model:build", metric=metric, unit="K", **given), inputs, tmp_path
+    )
+
+
+@pytest.mark.parametrize("own_unit", [False, True], ids=["last layer in the unit", "turned after"])
+def test_a_model_of_numbers_is_fitted_in_its_unit(tmp_path, model, own_unit):
+    """Its bias is wrong by two: all fits mend that, and those that know the slopes stay ahead."""
+    model["model"] = toy_of_numbers(off=2.0 / SCALE if own_unit else 2.0, own_unit=own_unit)
+    report = examine_numbers(tmp_path).report
+    assert isinstance(report, ProbeReport)
+    assert report.baseline.value < 0.7
+    reached = {(p.kind, p.labels): p.level.value for p in report.points}
+    assert reached["last_layer", 100] > 0.9
+    assert reached["whole_model", 100] > 0.9
+    assert reached["scratch", 100] > 0.3  # a fresh start finds the mean
+    assert report.learns
+    assert report.pretraining == "helps"
+
+
+def test_errors_are_positive_and_in_the_unit(tmp_path, model):
+    model["model"] = toy_of_numbers(off=2.0)
+    report = examine_numbers(tmp_path, metric="mae").report
+    assert report.baseline.value == pytest.approx(2.0, abs=0.2)
+    assert all(point.level.low >= 0 for point in report.points)
+    assert report.gains(report.best)
+    assert report.best.level.value < 0.6
+
+
+def test_a_unit_that_postprocessing_makes_is_followed(tmp_path, model):
+    module = sys.modules["toy_model"]
+    module.build = lambda _folder: toy_of_numbers(own_unit=True).body
+    module.in_unit = lambda outputs: outputs[:, 0] * SCALE + SHIFT
+    report = examine_numbers(tmp_path, postprocess="toy_model:in_unit").report
+    assert report.baseline.value > 0.9
+    module.squared = lambda outputs: outputs[:, 0] ** 2
+    report = examine_numbers(tmp_path, postprocess="toy_model:squared").report
+    assert "more than scale its only" in report.not_applicable
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        ({"model": "onnx"}, "a file (onnx)"),
+        ({"model": {"command": ["./serve"]}}, "a program"),
+        ({"image": "ghcr.io/them/serving:3"}, "in the image ghcr.io/them/serving:3"),
+        ({"image": "base"}, "in the image base"),
+    ],
+)
+def test_what_is_no_torch_module_is_never_a_failed_run(tmp_path, stated, says):
+    (tmp_path / "roles.csv").write_text("dataset,id,row,path,label,group,role\n")
+    inputs = Inputs(
+        model=tmp_path, real=tmp_path / "real.npy", roles=tmp_path / "roles.csv", parity=NO_PARITY
+    )
+    params = ProbeParams(**({"model": "toy_model:build", "classes": 3} | stated))
+    report = run(params, inputs, tmp_path).report
+    assert isinstance(report, NotApplicable)
+    assert says in report.not_applicable
