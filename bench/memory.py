@@ -117,7 +117,9 @@ def _predict(data: Path) -> dict[str, Any]:
             "model": "made_model:build",
             "postprocess": None,
             "task": "classification",
-            "layers": [],
+            "layers": ["0", "3"],
+            "layer_rows": 500,
+            "layer_seed": 0,
             "recorded": None,
             "batch": 256,
             "device": "cpu",
@@ -137,23 +139,11 @@ def _predict(data: Path) -> dict[str, Any]:
 
 
 def _features(data: Path) -> dict[str, Any]:
-    made = data / "preprocess"
     return {
         "name": "features",
         "module": "stages.features",
-        "params": {
-            "model": "made_model:build",
-            "layers": ["0", "3"],
-            "num_permutations": 99,
-            "device": "cpu",
-        },
-        "inputs": {
-            "model": data,
-            "weights": None,
-            "sim": made / "sim.npy",
-            "real": made / "real.npy",
-            "roles": data / "roles.csv",
-        },
+        "params": {"num_permutations": 99},
+        "inputs": {"layers": data / "predict" / "layers", "roles": data / "roles.csv"},
         "into": data / "features",
     }
 

@@ -1,8 +1,6 @@
 """Where in the network do sim and real part?"""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,44 +14,33 @@ from stages.reports.features import (
     FeaturesReport,
     LayerGap,
 )
-from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
+from stages.reports.predict import LAYERS_READ
 from stages.reports.split import ROLES
-from stages.reports.train import MODEL
-from stages.stage import FromCase, Model, Needs, NotApplicable, Params, Stage
+from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     from numpy.typing import NDArray
 
-NEEDS = Needs(memory="4GiB", timeout_s=1800, gpu=True)
 EFFECT_MEANS = (
     "chance that a held-out simulated row is told from a real one: 0.5 not at all, 1 always"
 )
-REAL_ROLES = ("diagnose", "fit", "unlabelled")  # what proves a repair is not looked at here
 
 
 class FeaturesParams(Params):
-    """Which layers are read, and how they are compared."""
+    """How the layers that `predict` read are compared."""
 
-    model: Annotated[Model, FromCase("reference.model")]
-    layers: Annotated[list[str], FromCase("reference.layers")] = []  # noqa: RUF012  pydantic copies it
-    max_rows: int = Field(default=500, ge=2)  # a side, a seeded subsample
     num_permutations: int = Field(default=999, ge=1)
     alpha: float = Field(default=0.05, gt=0, lt=1)  # family-wise, over the layers
     seed: int = 0
-    batch: int = Field(default=256, ge=1)
-    device: Literal["cpu", "auto"] = "auto"
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The reference's model and the tensors that its own preprocessing made."""
+    """What the reference's layers answered to its own tensors, and the rows' groups."""
 
-    model: Annotated[Path, MODEL]
-    sim: Annotated[Path, TENSORS_SIM.of("reference")]
-    real: Annotated[Path, TENSORS_REAL.of("reference")]
+    layers: Annotated[Path, LAYERS_READ.of("reference")]
     roles: Annotated[Path, ROLES]
 
 
@@ -71,33 +58,19 @@ class _Rows:
     """One domain's rows under comparison."""
 
     features: "dict[str, NDArray[np.float32]]"
-    labels: "NDArray[np.int64]"
+    labels: list[str]
     groups: "NDArray[Any]"
     num_not_finite: int
 
 
-def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001
+def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001  written for it
     """Compare the layers' answers by MMD, dealing whole groups; Holm over the layers."""
-    if not params.layers:
-        return _no_answer("The case lists no reference.layers, so no layer was read.")
-    from torch.nn import Module
+    import json
 
-    from sides.model import build
-    from stages.activations import check_layers, collect
-    from stages.dataset import read_roles
-    from stages.torch_device import prepare
-
-    device = prepare(params.device, NEEDS.threads)
-    model = build(str(params.model), "reference.model", inputs.model)
-    if not isinstance(model, Module):
-        return _no_answer(f"The model is a {type(model).__name__}, no torch module with layers.")
-    check_layers(model, params.layers)
-    read = partial(collect, model, params.layers, batch=params.batch, device=device)
-    roles = read_roles(inputs.roles)
-    sides = {
-        "sim": _read(read, params, inputs.sim, roles, "sim"),
-        "real": _read(read, params, inputs.real, roles, "real"),
-    }
+    read = json.loads((inputs.layers / "layers.json").read_text(encoding="utf-8"))
+    if read["why_not"]:
+        return _no_answer(read["why_not"])
+    sides = {name: _rows(inputs, read, name) for name in ("sim", "real")}
     for name, side in sides.items():
         if len(set(side.groups)) < 2:  # noqa: PLR2004
             text = f"{name} has fewer than 2 groups with finite features"
@@ -105,26 +78,22 @@ def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     return _compared(params, sides["sim"], sides["real"])
 
 
-def _read(
-    read: "Callable[..., dict[str, NDArray[np.float32]]]",
-    params: FeaturesParams,
-    tensors: Path,
-    roles: "pd.DataFrame",
-    name: str,
-) -> _Rows:
+def _rows(inputs: Inputs, read: dict[str, Any], name: str) -> _Rows:
     import numpy as np
 
-    from stages.dataset import groups_of, labels_of, of, open_tensor
+    from stages.dataset import groups_of, open_tensor, read_roles
 
-    chosen = of(roles, name, None if name == "sim" else REAL_ROLES)
-    if len(chosen) > params.max_rows:
-        generator = np.random.default_rng(params.seed)
-        chosen = np.sort(generator.choice(chosen, params.max_rows, replace=False))
-    features = read(open_tensor(tensors), chosen)
+    roles = read_roles(inputs.roles)
+    chosen = np.array(read[name], dtype=np.int64)
+    features = {
+        layer: np.array(open_tensor(inputs.layers / f"{read['files'][layer]}.{name}.npy"))
+        for layer in read["layers"]
+    }
     finite = np.all([np.isfinite(layer).all(axis=1) for layer in features.values()], axis=0)
+    labels = roles.loc[roles["dataset"] == name, "label"].to_numpy(dtype=str)
     return _Rows(
         features={layer: values[finite] for layer, values in features.items()},
-        labels=labels_of(roles, name)[chosen][finite],
+        labels=list(labels[chosen][finite]),
         groups=groups_of(roles, name)[chosen][finite],
         num_not_finite=int((~finite).sum()),
     )
@@ -143,7 +112,7 @@ def _compared(params: FeaturesParams, sim: _Rows, real: _Rows) -> Outputs:
             real.groups,
             num_permutations=params.num_permutations,
             seed=params.seed,
-            max_rows=params.max_rows,
+            max_rows=max(len(values), len(real.labels)),
         )
         for layer, values in sim.features.items()
     }
@@ -163,7 +132,7 @@ def _compared(params: FeaturesParams, sim: _Rows, real: _Rows) -> Outputs:
         for (layer, result), p_holm in zip(found.items(), adjusted, strict=True)
         if result.effect is not None  # two groups a side were made sure of
     ]
-    last = params.layers[-1]
+    last = gaps[-1].layer
     flat = project(sim.features[last], real.features[last])
     report = FeaturesReport(
         layers=gaps,
@@ -189,10 +158,10 @@ def _compared(params: FeaturesParams, sim: _Rows, real: _Rows) -> Outputs:
 
 
 def _points(domain: str, rows: _Rows, places: Any) -> list[str]:
-    labels = ["" if label < 0 else str(label) for label in rows.labels]
     # Adding 0.0 turns a rounded -0.0 into 0.0.
     flat = places.round(6) + 0.0
-    return [f"{domain},{label},{x:.6f},{y:.6f}" for label, (x, y) in zip(labels, flat, strict=True)]
+    found = zip(rows.labels, flat, strict=True)
+    return [f"{domain},{label},{x:.6f},{y:.6f}" for label, (x, y) in found]
 
 
 def _no_answer(reason: str) -> Outputs:
@@ -207,4 +176,4 @@ def _csv(header: str, lines: list[str]) -> str:
     return "\n".join([header, *lines]) + "\n"
 
 
-STAGE = Stage(run, image="torch", needs=NEEDS)
+STAGE = Stage(run, image="base", needs=Needs(memory="2GiB", timeout_s=1800))
