@@ -47,8 +47,9 @@ class Told:
 
     def why_not(self, where: Where) -> str:
         """Say why there are no answers."""
-        said = self.report.errors.get(self.set_of(where))
-        return said or f"The {self.report.side} has no answers to {self.set_of(where)}."
+        name = self.set_of(where)
+        said = self.report.errors.get(name) or self.report.absent.get(name)
+        return said or f"The {self.report.side} has no answers to {name}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,8 @@ class Evaluation:
         found["confusion"] = _confusion(rows.labels, given)
         sure = confidence(side.raw(told.set_of(where), rows), rows.labels)
         if isinstance(sure, str):
-            return Evaluated(**found | {"why_no_calibration": sure})
+            said = told.report.no_outputs.get(told.set_of(where), sure)
+            return Evaluated(**found | {"why_no_calibration": said})
         found["calibration"] = self._calibration(sure, scores > 0, rows)
         found["sweep"] = sweep(sure, scores > 0)
         found["operating"] = operating(sure, rows.labels)
