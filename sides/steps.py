@@ -112,6 +112,12 @@ def apply(step: Step, value: Any, number: int, sample: str) -> NDArray[Any]:
     return made  # type: ignore[no-any-return]
 
 
+def apply_copy(step: Step, value: Any, number: int, sample: str) -> NDArray[Any]:
+    """Apply a step to a copy, so that one that works in place changes nobody else's input."""
+    copy = np.array(value) if isinstance(value, np.ndarray) else value
+    return apply(step, copy, number, sample)
+
+
 def apply_all(steps: Sequence[Step], value: Any, row: Row, number: int) -> Iterator[NDArray[Any]]:
     """Yield each step's output on one sample; every step is applied exactly once.
 

@@ -1,16 +1,17 @@
-"""Takes one differing step at a time from the candidate and keeps all others of the reference."""
+"""Sends what the candidate's exchanged steps made through the reference's later steps."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
 from sides import privacy
 from sides.case_code import CaseCodeError
-from sides.rows import Samples, read_roles
-from sides.steps import align, apply, load_step
+from sides.records import read_records
+from sides.rows import read_roles
+from sides.slots import Chain, chain_of, read, save, values
+from sides.steps import apply_copy, loaded, said
 from sides.tensors import RowWriter, save_step
 
 if TYPE_CHECKING:
@@ -19,129 +20,113 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sides.rows import Row
-    from sides.steps import Slot, Step
+    from sides.steps import Step
 
-UNPAIRED = (
-    "The sides' steps cannot be paired: "
-    "they have no name in common, or the same names in another order."
-)
+Pair = Tuple["NDArray[Any]", "NDArray[Any]"]  # the reference's step and the candidate's, one row
 
 
-def run(params: Dict[str, Any], inputs: Dict[str, Path], into: Path, side: str) -> None:  # noqa: ARG001  the reference's image only
+def run(params: Dict[str, Any], inputs: Dict[str, Path], into: Path, side: str) -> None:
     """Write report.json, tensors/ and steps/ as `stages.reports.swap` says."""
     (into / "tensors").mkdir()
     (into / "steps").mkdir()
-    reference, candidate = params["reference_steps"], params["candidate_steps"]
-    slots = align(reference, candidate)
+    chain = chain_of(params)
+    before, made = read(inputs["inputs_report"]), read(inputs["steps_report"])
     report: Dict[str, Any] = {"schema_version": 1}
-    swaps: List[_Swap] = []
-    if slots is None:
-        report["not_applicable"] = UNPAIRED
+    steps: List[Dict[str, Any]] = []
+    if chain is None or "not_applicable" in before:
+        report["not_applicable"] = before["not_applicable"]
     else:
         rows = read_roles(inputs["roles"], "real")
-        chain = [_step("reference", reference, slot.reference) for slot in slots]
-        differing = [i for i, slot in enumerate(slots) if _differs(slot, reference, candidate)]
-        swaps = [_Swap(i, slots[i], candidate, len(rows), into) for i in differing]
-        preprocessed = json.loads(inputs["reference"].read_text(encoding="utf-8"))
-        paired = set(preprocessed["paired"])
-        if swaps:
-            try:
-                _exchange(chain, swaps, rows, Samples(inputs["real"]), paired)
-            finally:
-                for swap in swaps:
-                    swap.writer.close()
-        report["steps"] = [swap.finish(reference, candidate) for swap in swaps]
-    _save(into / "report.json", report)
+        paired = set(read(inputs["reference"])["paired"])
+        by_key = {slot["key"]: slot for slot in made["slots"]}
+        for slot in before["slots"]:
+            told = by_key[slot["key"]]
+            if not told["same"]:
+                exchange = _Exchange(chain, slot, told, rows, paired)
+                steps.append(exchange.run(inputs, into, side))
+        report["steps"] = steps
+    save(into / "report.json", report)
     # A list of what is there: DVC does not keep an empty folder.
-    _save(into / "tensors" / "keys.json", [swap.slot.key for swap in swaps if swap.complete])
-    _save(into / "steps" / "keys.json", [swap.slot.key for swap in swaps if swap.pairs])
+    whole = [step["key"] for step in steps if step["error"] is None]
+    save(into / "tensors" / "keys.json", whole)
+    pairs = sorted({path.name.partition(".")[0] for path in (into / "steps").glob("*.np[yz]")})
+    save(into / "steps" / "keys.json", pairs)
 
 
-def _step(side: str, steps: Sequence[Dict[str, Any]], position: Optional[int]) -> Optional[Step]:
-    return None if position is None else load_step(side, position, steps[position])
-
-
-def _differs(slot: Slot, reference: List[Dict[str, Any]], candidate: List[Dict[str, Any]]) -> bool:
-    if slot.reference is None or slot.candidate is None:
-        return True
-    left, right = reference[slot.reference], candidate[slot.candidate]
-    return (left["call"], left["args"]) != (right["call"], right["args"])
-
-
-def _exchange(
-    chain: List[Optional[Step]],
-    swaps: List[_Swap],
-    rows: List[Row],
-    samples: Samples,
-    paired: set[str],
-) -> None:
-    """Go once over the rows; the reference's values up to a slot are computed once and shared."""
-    for number, row in enumerate(rows):
-        values = [samples.raw(row)]
-        for step in chain[: swaps[-1].index + 1]:
-            values.append(_apply(step, values[-1], number, row.id))
-        for swap in swaps:
-            before, after = values[swap.index], values[swap.index + 1]
-            swap.take(chain, before, after if row.id in paired else None, number, row.id)
-
-
-def _apply(step: Optional[Step], value: Any, number: int, sample: str) -> Any:
-    """Apply a step to a copy, so that one that works in place changes nobody else's input."""
-    copy = np.array(value) if isinstance(value, np.ndarray) else value
-    return copy if step is None else apply(step, copy, number, sample)
-
-
-class _Swap:
-    """One exchanged slot, filled row by row; a step that fails is a finding and ends this slot."""
+class _Exchange:
+    """One exchanged slot; what fails is a finding and ends this slot alone."""
 
     def __init__(
-        self, index: int, slot: Slot, steps: List[Dict[str, Any]], num_rows: int, into: Path
+        self,
+        chain: Chain,
+        slot: Dict[str, Any],
+        made: Dict[str, Any],
+        rows: List[Row],
+        paired: set[str],
     ) -> None:
-        self.index = index
-        self.slot = slot
-        self.pairs: List[Tuple[NDArray[Any], NDArray[Any]]] = []
-        self.error: Optional[str] = None
-        self._steps_folder = into / "steps"
-        self.writer = RowWriter(into / "tensors" / f"{slot.key}.npy", num_rows)
-        self._step: Optional[Step] = None
-        self._step_fails = False  # by itself; else it is the reference's later steps that refuse
-        try:
-            self._step = _step("candidate", steps, slot.candidate)
-        except CaseCodeError as error:
-            self._fail(error)
+        self._chain, self._slot, self._made = chain, slot, made
+        self._rows, self._paired = rows, paired
+        self.error: Optional[str] = made["error"]
 
-    @property
-    def complete(self) -> bool:
-        """All rows went through."""
-        return self.error is None
-
-    def _fail(self, error: CaseCodeError) -> None:
-        self.error, self._step_fails, self.pairs = str(error), True, []
-        self.writer.drop()
-
-    def take(
-        self, chain: List[Optional[Step]], before: Any, after: Any, number: int, sample: str
-    ) -> None:
-        """Take one row: its value before this slot; after it too when the row is a paired one."""
-        if self._step_fails:
-            return
-        try:
-            value = _apply(self._step, before, number, sample)
-        except CaseCodeError as error:
-            self._fail(error)
-            return
-        if after is not None and isinstance(value, np.ndarray) and isinstance(after, np.ndarray):
-            self.pairs.append((np.array(after), np.array(value)))
+    def run(self, inputs: Dict[str, Path], into: Path, side: str) -> Dict[str, Any]:
+        """Write the tensors and the pairs; return this slot's part of the report."""
+        key = self._slot["key"]
         if self.error is None:
-            self._rest(chain, value, number, sample)
+            pairs = self._send(inputs, into / "tensors" / f"{key}.npy", side)
+            if pairs:
+                save_step(into / "steps", f"{key}.reference", [left for left, _ in pairs])
+                save_step(into / "steps", f"{key}.candidate", [right for _, right in pairs])
+        slot = self._chain.slots[self._slot["index"]]
+        reference, candidate = self._chain.reference, self._chain.candidate
+        left = "" if slot.reference is None else said(reference[slot.reference])
+        right = "" if slot.candidate is None else said(candidate[slot.candidate]) or "recorded"
+        return {
+            "key": key,
+            "name": slot.name,
+            "reference_call": left,
+            "candidate_call": right,
+            "error": self.error,
+        }
 
-    def _rest(self, chain: List[Optional[Step]], value: Any, number: int, sample: str) -> None:
+    def _send(self, inputs: Dict[str, Path], path: Path, side: str) -> List[Pair]:
+        """Go over the rows once; return both steps' outputs on the paired ones."""
+        later = self._chain.slots[self._slot["index"] + 1 :]
+        stated = [self._chain.reference[s.reference] for s in later if s.reference is not None]
+        pairs: List[Pair] = []
+        after = self._after(inputs)
+        with loaded(side, stated) as steps, RowWriter(path, len(self._rows)) as writer:
+            for number, row, value in zip(  # noqa: B905  Python 3.9 knows no strict
+                range(len(self._rows)), self._rows, self._given(inputs)
+            ):
+                if row.id in self._paired:
+                    left = next(after) if after is not None else value
+                    if isinstance(left, np.ndarray) and isinstance(value, np.ndarray):
+                        pairs.append((np.array(left), np.array(value)))
+                if self.error is None:
+                    self._rest(steps, value, number, row.id, writer)
+        return pairs
+
+    def _given(self, inputs: Dict[str, Path]) -> Any:
+        """Yield the value of each row behind the exchanged step."""
+        if self._made["made"] == "records":
+            return read_records(inputs["steps_values"] / f"{self._slot['key']}.npys")
+        before = self._slot["before"]  # the step is left out: its input passes
+        return values(inputs["inputs_values"], before, inputs["real"], self._rows)
+
+    def _after(self, inputs: Dict[str, Path]) -> Any:
+        """Yield what the reference's own step made of the paired rows; None: it has none there."""
+        file = self._slot["after"]
+        return None if file is None else read_records(inputs["inputs_values"] / file)
+
+    def _rest(
+        self, steps: List[Step], value: Any, number: int, sample: str, writer: RowWriter
+    ) -> None:
         try:
-            for step in chain[self.index + 1 :]:
-                value = _apply(step, value, number, sample)
+            for step in steps:
+                value = apply_copy(step, value, number, sample)
             if not isinstance(value, np.ndarray):
                 raise TypeError("is no array")  # noqa: TRY301  ends as a shape that differs does
-            self.writer.write(value[None])
+            writer.write(value[None])
         except CaseCodeError as error:
             self.error = f"The reference's later steps do not take its output. {error}"
         except (TypeError, ValueError) as error:
@@ -149,26 +134,4 @@ class _Swap:
                 f"The exchanged chain's output for sample {number}{privacy.named(sample)} {error}."
             )
         if self.error:
-            self.writer.drop()
-
-    def finish(
-        self, reference: List[Dict[str, Any]], candidate: List[Dict[str, Any]]
-    ) -> Dict[str, Any]:
-        """Save the pairs and return this slot's part of the report."""
-        if self.pairs:
-            key = self.slot.key
-            save_step(self._steps_folder, f"{key}.reference", [left for left, _ in self.pairs])
-            save_step(self._steps_folder, f"{key}.candidate", [right for _, right in self.pairs])
-        left, right = self.slot.reference, self.slot.candidate
-        return {
-            "key": self.slot.key,
-            "name": self.slot.name,
-            "reference_call": "" if left is None else reference[left]["call"],
-            "candidate_call": "" if right is None else candidate[right]["call"],
-            "error": self.error,
-        }
-
-
-def _save(path: Path, content: Any) -> None:
-    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-    path.write_text(text, encoding="utf-8")
+            writer.drop()

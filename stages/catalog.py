@@ -18,6 +18,8 @@ from stages import (
     since,
     split,
     swap,
+    swap_inputs,
+    swap_steps,
     train,
 )
 from stages.stage import SideStage, Stage
@@ -28,6 +30,8 @@ CATALOG: tuple[Stage | SideStage, ...] = (
     contract.STAGE,
     split.STAGE,
     preprocess.STAGE,
+    swap_inputs.STAGE,
+    swap_steps.STAGE,
     swap.STAGE,
     parity.STAGE,
     predict.STAGE,

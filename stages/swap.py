@@ -7,7 +7,18 @@ from typing import Annotated
 from stages.reports.data import REAL_SET
 from stages.reports.preprocess import PREPROCESS, PreprocessReport
 from stages.reports.split import ROLES
-from stages.reports.swap import SWAP, SWAP_STEPS, SWAP_TENSORS, SwapAnswer
+from stages.reports.swap import (
+    SWAP,
+    SWAP_INPUTS,
+    SWAP_INPUTS_VALUES,
+    SWAP_MADE,
+    SWAP_MADE_VALUES,
+    SWAP_STEPS,
+    SWAP_TENSORS,
+    SwapAnswer,
+    SwapInputsAnswer,
+    SwapMadeAnswer,
+)
 from stages.stage import FromCase, Needs, Params, SideStage, Step
 
 
@@ -16,15 +27,20 @@ class SwapParams(Params):
 
     reference_steps: Annotated[list[Step], FromCase("reference.steps")]
     candidate_steps: Annotated[list[Step], FromCase("candidate.steps")]
+    recorded: Annotated[str | None, FromCase("candidate.recorded")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """Raw real samples, their order, and which of them are paired."""
+    """The order of the rows and which are paired; the reference's values, the candidate's."""
 
     roles: Annotated[Path, ROLES]
     real: Annotated[Path, REAL_SET]
     reference: Annotated[PreprocessReport, PREPROCESS.of("reference")]
+    inputs_report: Annotated[SwapInputsAnswer, SWAP_INPUTS]
+    inputs_values: Annotated[Path, SWAP_INPUTS_VALUES]
+    steps_report: Annotated[SwapMadeAnswer, SWAP_MADE]
+    steps_values: Annotated[Path, SWAP_MADE_VALUES]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import toy as toys
 
-from sides import preprocess, swap
 from stages import parity
 from stages.reports.preprocess import PreprocessReport
 from stages.reports.swap import SwapAnswer
@@ -17,20 +16,13 @@ def toy(tmp_path, monkeypatch):
     return toys.make(tmp_path, monkeypatch)
 
 
-def run(toy, candidate, reference=REFERENCE, **params):
-    for side, steps in (("reference", reference), ("candidate", candidate)):
-        preprocess.run(toys.preprocess_params(steps, 16), toy.inputs, toy.into(side), side)
-    swap.run(
-        {"reference_steps": reference, "candidate_steps": candidate},
-        toy.inputs | {"reference": toy.folder / "reference/report.json"},
-        toy.into("swap"),
-        "reference",
-    )
+def run(toy, candidate, reference=REFERENCE, over=(), **params):
+    toys.swap(toy, reference, candidate, toy.into("swap"), paired=16, **dict(over))
     inputs = parity.Inputs(
-        reference=read_report(PreprocessReport, toy.folder / "reference/report.json"),
-        candidate=read_report(PreprocessReport, toy.folder / "candidate/report.json"),
-        reference_steps=toy.folder / "reference/steps",
-        candidate_steps=toy.folder / "candidate/steps",
+        reference=read_report(PreprocessReport, toy.folder / "swap-reference/report.json"),
+        candidate=read_report(PreprocessReport, toy.folder / "swap-candidate/report.json"),
+        reference_steps=toy.folder / "swap-reference/steps",
+        candidate_steps=toy.folder / "swap-candidate/steps",
         swap=read_report(SwapAnswer, toy.folder / "swap/report.json"),
         swap_steps=toy.folder / "swap/steps",
     )
@@ -101,8 +93,8 @@ def test_samples_of_several_shapes_are_compared_one_by_one(toy):
 def test_no_sample_is_drawn_where_pictures_are_off(toy):
     candidate = [toys.step("decode", "turned"), REFERENCE[1]]
     shown = run(toy, candidate).worst
-    for name in ("reference", "candidate", "swap"):
-        (toy.folder / name).rename(toy.folder / f"{name}-before")
+    for name in [path.name for path in toy.folder.glob("swap*")]:
+        (toy.folder / name).rename(toy.folder / f"before-{name}")
     kept = run(toy, candidate, pictures="none")
     assert len(kept.worst) < len(shown) / 2
     assert kept.report.rows[:2] == ["pair 0", "pair 1"], "ids may name persons"

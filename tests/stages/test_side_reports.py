@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import toy as toys
 
-from sides import predict, preprocess, swap
+from sides import predict, preprocess
 from stages import predict as predict_stage
 from stages import preprocess as preprocess_stage
 from stages import swap as swap_stage
+from stages import swap_inputs as swap_inputs_stage
+from stages import swap_steps as swap_steps_stage
 from stages.stage import NotApplicable, read_report
 
 STEPS = [toys.step("decode"), toys.step("scale")]
@@ -42,9 +44,9 @@ def test_every_side_report_is_of_its_declared_type(toy, candidate):
         preprocess.run(toys.preprocess_params(STEPS), toy.inputs, folders[side], side)
         validated(preprocess_stage.STAGE, folders[side])
     swapped = toy.into("swapped")
-    inputs = {**toy.inputs, "reference": folders["reference"] / "report.json"}
-    params = {"reference_steps": STEPS, "candidate_steps": candidate}
-    swap.run(params, inputs, swapped, "reference")
+    toys.swap(toy, STEPS, candidate, swapped)
+    validated(swap_inputs_stage.STAGE, toy.folder / "swapped-inputs")
+    validated(swap_steps_stage.STAGE, toy.folder / "swapped-steps")
     report = validated(swap_stage.STAGE, swapped)
     assert isinstance(report, NotApplicable) == (candidate is OTHERS["no pairs"])
     _predict(toy, folders, swapped)

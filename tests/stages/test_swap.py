@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import toy as toys
 
-from sides import preprocess, swap
 from stages.reports.swap import SwapAnswer
 from stages.stage import NotApplicable, read_report
 
@@ -17,12 +16,9 @@ def toy(tmp_path, monkeypatch):
     return toys.make(tmp_path, monkeypatch)
 
 
-def run(toy, candidate, reference=REFERENCE):
-    before, into = toy.into("before"), toy.into("swap")
-    preprocess.run(toys.preprocess_params(reference), toy.inputs, before, "reference")
-    params = {"reference_steps": reference, "candidate_steps": candidate}
-    inputs = toy.inputs | {"reference": before / "report.json"}
-    swap.run(params, inputs, into, "reference")
+def run(toy, candidate, reference=REFERENCE, **over):
+    into = toy.into("swap")
+    toys.swap(toy, reference, candidate, into, **over)
     return read_report(SwapAnswer, into / "report.json"), into
 
 

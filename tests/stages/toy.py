@@ -113,6 +113,43 @@ def preprocess_params(steps: list[dict], paired: int = 4, recorded: str | None =
     return {"steps": steps, "paired": paired, "recorded": recorded}
 
 
+def swap(
+    toy: Toy, reference: list[dict], candidate: list[dict], into: Path, paired: int = 4, **over
+) -> None:
+    """Run both sides' preprocessing on four pairs and the three stages of the exchange."""
+    from sides import preprocess, swap, swap_inputs, swap_steps
+
+    params = {"reference_steps": reference, "candidate_steps": candidate, "recorded": None}
+    params |= {"reference_image": "base", "candidate_image": "base", "atol": 1e-6, "rtol": 0.0}
+    params |= over
+    inputs, made = dict(toy.inputs), {}
+    for side, steps in (("reference", reference), ("candidate", candidate)):
+        made[side] = into.parent / f"{into.name}-{side}"
+        made[side].mkdir()
+        logged = params["recorded"] if side == "candidate" else None
+        given = preprocess_params(steps, paired, logged)
+        logs = {"recorded": toy.folder / "recorded"}
+        try:
+            preprocess.run(given, toy.inputs | logs, made[side], side)
+        except case_code.CaseCodeError:  # a step that fails is looked at by the exchange too
+            text = json.dumps({"why_not": None, "steps": [], "paired": []})
+            (made[side] / "report.json").write_text(text)
+        inputs |= {side: made[side] / "report.json", f"{side}_steps": made[side] / "steps"}
+    for name in ("inputs", "steps"):
+        made[name] = into.parent / f"{into.name}-{name}"
+        made[name].mkdir()
+    swap_inputs.run(params, inputs, made["inputs"], "reference")
+    places = {"report": made["inputs"] / "report.json", "values": made["inputs"] / "values"}
+    recorded = {"recorded": toy.folder / "recorded"}
+    swap_steps.run(params, inputs | places | recorded, made["steps"], "candidate")
+    inputs |= {f"inputs_{name}": place for name, place in places.items()}
+    inputs |= {
+        "steps_report": made["steps"] / "report.json",
+        "steps_values": made["steps"] / "values",
+    }
+    swap.run(params, inputs, into, "reference")
+
+
 def step(name: str, call: str | None = None, **args: object) -> dict:
     return {"name": name, "call": f"toy_steps:{call or name}", "args": args}
 
