@@ -39,9 +39,9 @@ def draft_contract(case: str, write: bool, force: bool, say: Say) -> Answer:
             say(f"describing {key}")
             facts[key] = _facts(folder, key, Path(spare))
     facts = {key: one for key, one in facts.items() if one.num_rows}
-    is_regression = stated.get("task") == "regression"
-    text = draft(facts, name, None if is_regression else _num_classes(stated, facts))
-    differs = differences(facts["sim"], facts["real"])
+    num_classes = _num_classes(stated, facts)
+    text = draft(facts, name, num_classes)
+    differs = differences(facts["sim"], facts["real"], num_classes)
     data = {"contract": name, "text": text, "differences": differs, "written": write}
     if not write:
         return data, text.rstrip("\n"), 0
@@ -61,7 +61,9 @@ def _stated(root: Path, case: str) -> dict[str, Any]:
     return stated
 
 
-def _num_classes(stated: dict[str, Any], facts: dict[str, SetFacts]) -> int:
+def _num_classes(stated: dict[str, Any], facts: dict[str, SetFacts]) -> int | None:
+    if stated.get("task") == "regression":
+        return None
     said = stated.get("classes")
     return said if isinstance(said, int) else len(facts["sim"].labels)
 

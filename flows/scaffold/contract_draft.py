@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from flows.scaffold.class_names import shown
+from flows.scaffold.read_tables import is_number
 from flows.scaffold.set_facts import SetFacts
 
 MARGIN = 0.05
@@ -12,7 +14,10 @@ KEPT = 0.8
 """Of the rows and groups that there are: fewer is worth a word."""
 TOLERABLE = 0.1
 """Of the real rows: where a bound of sim would leave out more, real gets its own."""
+COLUMN_MARGIN = 0.25
+"""Of a column's span: among many columns some of any two draws leave a narrower one."""
 BYTE_MAX = 255
+NUM_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,12 @@ class _Bound:
     why: str = ""
 
 
-def draft(facts: Mapping[str, SetFacts], name: str, num_classes: int | None) -> str:
+def draft(
+    facts: Mapping[str, SetFacts],
+    name: str,
+    num_classes: int | None,
+    features: Sequence[str] = (),
+) -> str:
     """Write a contract that holds on sim.
 
     Samples of real are held to the bounds of sim and train, so that what differs becomes a finding;
@@ -33,6 +43,7 @@ def draft(facts: Mapping[str, SetFacts], name: str, num_classes: int | None) -> 
         facts: sim, real and, where there is one, train.
         name: the contract's name.
         num_classes: of a classification; None for a regression.
+        features: the names of a table's columns, where they are known.
     """
     known = [facts[key] for key in ("sim", "train") if key in facts]
     drawn = ", ".join(f"{key} ({one.num_rows} rows)" for key, one in facts.items())
@@ -42,13 +53,15 @@ def draft(facts: Mapping[str, SetFacts], name: str, num_classes: int | None) -> 
         "# Each bound says what the data was, not yet what it must be. All keys: README.md.",
         "schema: 1",
         *_section(sim, _samples_of_sim(known), num_classes),
-        *[f"# {line}" for line in differences(sim, real)],
+        *[f"# {line}" for line in differences(sim, real, num_classes, features)],
         *_section(real, _samples_of_real(known, real), num_classes),
     ]
     return "\n".join(lines) + "\n"
 
 
-def differences(sim: SetFacts, real: SetFacts) -> list[str]:
+def differences(
+    sim: SetFacts, real: SetFacts, num_classes: int | None, features: Sequence[str] = ()
+) -> list[str]:
     """Say what differs between sim and real; a difference may be the fault that is looked for."""
     found = []
     if set(sim.dtypes) != set(real.dtypes):
@@ -66,10 +79,39 @@ def differences(sim: SetFacts, real: SetFacts) -> list[str]:
     if real.duplicate_share > _grown(sim.duplicate_share):
         told = f"{real.duplicate_share:.3g} in real, {sim.duplicate_share:.3g} in sim"
         found.append(f"duplicates: a share of {told}")
-    missing = sorted(set(sim.labels) - set(real.labels))
-    if missing and real.labels:
-        found.append(f"labels of sim that no real row has: {', '.join(missing)}")
+    found += [*_columns(sim, real, features), *_label_differences(sim, real, num_classes)]
     return [f"Differs from sim, {line}." for line in found]
+
+
+def _columns(sim: SetFacts, real: SetFacts, features: Sequence[str]) -> list[str]:
+    """Say which columns of real leave the span of sim with its margin."""
+    if len(sim.columns) != len(real.columns):
+        return []
+    told = []
+    for at, (own, other) in enumerate(zip(sim.columns, real.columns, strict=True)):
+        if not (math.isfinite(own[1] - own[0]) and math.isfinite(other[1] - other[0])):
+            continue
+        room = COLUMN_MARGIN * (own[1] - own[0])
+        if other[0] < own[0] - room or other[1] > own[1] + room:
+            name = features[at] if at < len(features) else f"number {at}"
+            told.append(f"{name}: sim {_told(own)}; real {_told(other)}")
+    more = [f"{len(told) - NUM_SHOWN} more columns beyond their span in sim"]
+    return told[:NUM_SHOWN] + (more if len(told) > NUM_SHOWN else [])
+
+
+def _label_differences(sim: SetFacts, real: SetFacts, num_classes: int | None) -> list[str]:
+    if not real.labels or not sim.labels:
+        return []
+    if num_classes is not None:
+        missing = sorted(set(sim.labels) - set(real.labels))
+        return [f"labels of sim that no real row has: {shown(missing)}"] if missing else []
+    numbers = [[float(text) for text in one.labels if is_number(text)] for one in (sim, real)]
+    if not all(numbers):
+        return []
+    spans = [(min(own), max(own)) for own in numbers]
+    (low, high), own = spans
+    is_wider = own[0] < low or own[1] > high
+    return [f"labels: sim {_told(spans[0])}; real {_told(own)}"] if is_wider else []
 
 
 def _told(span: tuple[float, float]) -> str:

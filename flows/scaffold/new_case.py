@@ -45,6 +45,7 @@ def make(asked: Asked, workspace: Path, say: Say) -> Described:
             said.facts,
             asked.contract_name,
             len(said.classes.names) if said.classes else None,
+            said.sets["sim"].features or (),
         )
         if not asked.dry_run:
             said.in_dvc += [
@@ -85,7 +86,12 @@ def _fill(asked: Asked, folder: Path, workspace: Path, say: Say) -> Described:
         classes=classes,
         code=fill_in(asked, folder / "code", facts["sim"], slug),
         recorded_steps=_copy_recording(asked, folder),
-        differences=differences(facts["sim"], facts["real"]),
+        differences=differences(
+            facts["sim"],
+            facts["real"],
+            len(classes.names) if classes else None,
+            sets["sim"].features or (),
+        ),
     )
 
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stages.dataset import SAMPLES
 from stages.sample_table import PICTURES, sample_table
 
 NUM_SHOWN = 3
+FLAT = 2  # axes: rows, columns
+MAX_COLUMNS = 1000
+BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,7 @@ class SetFacts:
     no_group: int
     suffixes: dict[str, int]  # of the samples that are files
     unreadable: tuple[tuple[str, str], ...]  # id, why
+    columns: tuple[tuple[float, float], ...] = ()  # of flat samples: least and greatest, by place
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -89,7 +94,27 @@ def set_facts(folder: Path, name: str) -> SetFacts:
         unreadable=tuple(
             (str(row["id"]), str(row["sample_fault"])) for row in rows if not row["sample_readable"]
         ),
+        columns=_column_spans(folder, rows),
     )
+
+
+def _column_spans(folder: Path, rows: list[Any]) -> tuple[tuple[float, float], ...]:
+    """Return each column's finite span; nothing where samples are no rows of one flat array."""
+    import numpy as np
+
+    if not (folder / SAMPLES).is_file() or not all(row["row"] for row in rows):
+        return ()
+    array = np.load(folder / SAMPLES, mmap_mode="r", allow_pickle=False)
+    if array.ndim != FLAT or array.shape[1] > MAX_COLUMNS:
+        return ()
+    low, high = np.full(array.shape[1], np.inf), np.full(array.shape[1], -np.inf)
+    places = np.array([int(row["row"]) for row in rows])
+    for block in np.array_split(places, max(1, len(places) // BLOCK_ROWS)):
+        values = array[block].astype(np.float64)
+        finite = np.isfinite(values)
+        low = np.minimum(low, np.where(finite, values, np.inf).min(axis=0))
+        high = np.maximum(high, np.where(finite, values, -np.inf).max(axis=0))
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _is_number(value: Any) -> bool:

@@ -90,7 +90,7 @@ def test_a_bound_that_would_leave_out_most_real_rows_is_their_own(tmp_path):
     assert terms_of_real["samples"]["shape"] == [None]
     assert terms_of_real["samples"]["finite_share"] == 0.85
     assert terms_of_real["labels"] == {"null_share": 1, "every_class": False}
-    told = " ".join(differences(facts["sim"], facts["real"]))
+    told = " ".join(differences(facts["sim"], facts["real"], 2))
     assert "shape: sim 5; real 7" in told
     assert "a real sample has a share of only 0.857" in told
 
@@ -101,6 +101,19 @@ def test_a_quantity_has_no_classes(tmp_path):
     text = draft(facts, "toy", None)
     assert "every_class: false # the labels are quantities" in text
     assert breaches(text, tmp_path / "sim", "sim", None) == []
+    assert "labels" not in " ".join(differences(facts["sim"], facts["real"], None))
+
+
+def test_a_column_of_a_table_that_leaves_its_span_is_named(tmp_path):
+    labels = [str(at % 2) for at in range(60)]
+    real = samples("normal")
+    real[:, 3] = real[:, 3] * 1.8 + 32
+    facts = facts_of(
+        tmp_path, sim=(samples("normal") * [1, 1, 1, 1, 1e3], labels), real=(real, labels)
+    )
+    told = differences(facts["sim"], facts["real"], 2, ["a", "b", "c", "heat", "e"])
+    assert [line.split(":")[0] for line in told] == ["Differs from sim, heat"]
+    assert "number 3: sim" in draft(facts, "toy", 2)
 
 
 def test_a_sample_that_cannot_be_read_is_named(tmp_path):
