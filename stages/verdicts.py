@@ -106,8 +106,10 @@ def not_examined(scene: Scene) -> list[str]:
             said.append(f"{what}: {answer.not_applicable}")
     said += _not_recorded(scene)
     if not scene.labelled:
-        seen = f" {_would_show(scene)}" if scene.needed else " A hundred would show most gaps."
-        said.append(f"{_capital(scene.own.word)} on real rows: none of them has a label.{seen}")
+        said.append(
+            f"{_capital(scene.own.word)} on real rows: none of them has a label. "
+            f"{_would_show(scene)}".strip()
+        )
     return [*said, *LATER]
 
 
@@ -234,9 +236,11 @@ def _labels(scene: Scene) -> str:
 
 
 def _would_show(scene: Scene) -> str:
-    if scene.needed is None:
-        return ""
     loss = scene.own.loss(scene.drop)
+    if scene.sim is None:
+        return ""
+    if scene.needed is None:
+        return f"Validation is too small for any number of labels to show a loss of {loss}."
     return f"About {scene.needed} with labels would show a loss of {loss}."
 
 

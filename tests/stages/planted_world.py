@@ -39,7 +39,9 @@ class World:
     refuses: tuple[str, ...] = ()  # sets that the candidate's model cannot take
     rows: int = 900
     num_groups: int = 45
-    labelled: bool = True
+    labelled: bool | int = True  # a number: of so many real rows
+    recorded: tuple[str, ...] | None = None  # the candidate is: tensors, predictions
+    last_good: float | None = None  # share of right answers of what worked before
     features: FeaturesReport | NotApplicable = NO_LAYERS
     probe: ProbeReport | NotApplicable = NO_PROBE
     seed: int = 0
@@ -81,18 +83,15 @@ def build(world: World, folder: Path) -> dict[str, object]:
         for name in ("real-reference", "real-candidate"):
             theirs[name] = np.where(mask, (labels["real"] + 3) % CLASSES, shown[name])
     ours = shown | {f"swap-{keys[name]}": hit for name, hit in hits.items()}
-    for side, sets in (("reference", ours), ("candidate", theirs)):
-        (folder / side).mkdir()
-        for name, said in sets.items():
-            if side == "candidate" and name in world.refuses:
-                continue
-            raw = shown[name] if world.only_labels and name in shown else said
-            np.save(folder / side / f"{name}.npy", np.eye(CLASSES, dtype=np.float32)[raw])
-            np.save(folder / side / f"{name}.labels.npy", said.astype(np.int64))
-    return {
+    sides = {"reference": ours, "candidate": theirs}
+    _forget(world.recorded, ours, theirs)
+    if world.last_good is not None:
+        sides["last_good"] = {"real-last_good": say(labels["real"], world.last_good)}
+    _write_answers(folder, world, shown, sides)
+    return _before(sides, folder) | {
         "roles": folder / "roles.csv",
-        "reference": _predicted("reference", ours, ()),
-        "candidate": _predicted("candidate", theirs, world.refuses),
+        "reference": _predicted("reference", ours, (), world.recorded),
+        "candidate": _predicted("candidate", theirs, world.refuses, world.recorded),
         "reference_outputs": folder / "reference",
         "candidate_outputs": folder / "candidate",
         "parity": _parity(world, keys),
@@ -102,24 +101,59 @@ def build(world: World, folder: Path) -> dict[str, object]:
     }
 
 
+def _write_answers(folder, world, shown, sides):
+    for side, sets in sides.items():
+        (folder / side).mkdir()
+        for name, said in sets.items():
+            if side == "candidate" and name in world.refuses:
+                continue
+            raw = shown[name] if world.only_labels and name in shown else said
+            np.save(folder / side / f"{name}.npy", np.eye(CLASSES, dtype=np.float32)[raw])
+            np.save(folder / side / f"{name}.labels.npy", said.astype(np.int64))
+
+
+def _before(sides, folder):
+    if "last_good" not in sides:
+        return {}
+    report = _predicted("last_good", sides["last_good"], ())
+    return {"last_good": report, "last_good_outputs": folder / "last_good"}
+
+
+def _forget(recorded, ours, theirs):
+    """Leave what a recording tells: its tensors to the reference, its answers to them."""
+    if recorded is None:
+        return
+    kept = {"real-candidate"} if "predictions" in recorded else set()
+    for name in set(theirs) - kept:
+        del theirs[name]
+    if "tensors" not in recorded:
+        del ours["real-candidate"]
+
+
 def _write_roles(path, world, labels):
     lines = ["dataset,id,row,path,label,group,role"]
     for name, found in labels.items():
         for at, label in enumerate(found):
             group = at % world.num_groups
             role = "validation" if name == "sim" else ROLES[group % 3]
-            shown = label if world.labelled or name == "sim" else ""
+            few = world.labelled is not True and at >= world.labelled
+            shown = "" if few and name == "real" else label
             role = role if shown != "" else "unlabelled"
             lines.append(f"{name},{name}_{at},{at},,{shown},g{group},{role}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _predicted(side, sets, refuses):
+def _predicted(side, sets, refuses, recorded=None):
+    absent = {}
+    if recorded is not None:
+        asked = {"sim", "real-reference", "real-candidate"}
+        absent = dict.fromkeys(asked - set(sets), "it was not logged.")
     return PredictReport(
         side=side,
-        model="model:Net",
+        model="recorded" if recorded is not None and side == "candidate" else "model:Net",
         sets={name: len(said) for name, said in sets.items() if name not in refuses},
         errors=dict.fromkeys(refuses, "expected 1 channel, got 3"),
+        absent=absent,
     )
 
 
@@ -226,8 +260,13 @@ def scratch_wins() -> ProbeReport:
     )
 
 
-def report_inputs(folder: Path, **planted: object) -> dict[str, object]:
-    """Run diagnose and gate on a world; return the inputs of report as a mapping."""
+def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dict[str, object]:
+    """Run diagnose, gate and evaluate on a world; return the inputs of report as a mapping.
+
+    Rich: the stages beside them found something too.
+    """
+    import planted_sections as beside
+
     from stages import diagnose, gate
 
     made = build(World(**planted), folder)
@@ -239,9 +278,17 @@ def report_inputs(folder: Path, **planted: object) -> dict[str, object]:
     shared |= {"diagnose": found.report, "contract": contract()}
     held = gate.Inputs(**shared, candidate=made["candidate"])
     gated = gate.run(gate.GateParams(resamples=400), held, folder)
+    evaluated = beside.evaluated(made, folder)
+    (folder / "predicted.csv").write_text(evaluated.predicted, encoding="utf-8")
     _write_projection(folder / "projection.csv")
     (folder / "worst.png").write_bytes(TINY_PNG)
-    return shared | {
+    kept = ("contract", "parity", "features", "diagnose")
+    return {name: shared[name] for name in kept} | {
+        "environments": beside.other_environment() if rich else beside.one_environment(),
+        "inputs": beside.brighter() if rich else beside.NO_INPUTS,
+        "since": beside.broke_in_between() if rich else beside.NO_SINCE,
+        "evaluate": evaluated.report,
+        "predicted": folder / "predicted.csv",
         "data": _data(),
         "train": TrainReport(
             origin="trained",
