@@ -10,7 +10,8 @@ from flows.scaffold.samples import size_bytes
 
 PREFIX = "dvc:"
 IN_GIT_BYTES = 1_000_000
-"""What a case may bring into git, set by set; above it, DVC holds the data."""
+IN_GIT_FILES = 100
+"""What a case may bring into git, set by set; above either, DVC holds the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,8 @@ def keep_out_of_git(path: Path, workspace: Path) -> bool:
     Raises:
         Faults: DVC refused; its last words.
     """
-    if size_bytes(path) <= IN_GIT_BYTES:
+    num_files = sum(1 for file in path.rglob("*") if file.is_file())
+    if size_bytes(path) <= IN_GIT_BYTES and num_files <= IN_GIT_FILES:
         return False
     _dvc(["add", str(path)], workspace, path.name)
     return True
