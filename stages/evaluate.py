@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.scores import MetricName
 from stages.reports.evaluate import (
     EVALUATE,
     PREDICTED,
@@ -16,7 +15,7 @@ from stages.reports.evaluate import (
 )
 from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.split import ROLES
-from stages.stage import FromCase, Needs, Params, Stage
+from stages.stage import FromCase, MetricName, Needs, Params, Stage
 
 
 class EvaluateParams(Params):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.power import clusters_of, rows_to_see
 from assay.residuals import by_group, residuals
-from assay.scores import MetricName, level
+from assay.scores import level
 from stages.answers import Rows, Side
 from stages.confidence import Confidence, calibration, confidence, operating, sweep, unlabelled
 from stages.figures import estimate
@@ -26,6 +26,7 @@ from stages.reports.evaluate import (
 )
 from stages.reports.predict import PredictReport
 from stages.seen_rows import labelled, seen_rows
+from stages.stage import MetricName
 
 WHERE: tuple[Where, ...] = ("sim", "real")
 NO_LABELS = "No row has a label."

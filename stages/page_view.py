@@ -1,9 +1,7 @@
 """What the page shows, ready to be laid out: words, widths and charts, no arithmetic left."""
 
-import base64
-import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +10,50 @@ from markupsafe import Markup, escape
 from stages.figures import counted, percent
 from stages.metric import Metric
 from stages.reports.diagnose import DiagnoseReport, Finding
-from stages.reports.features import FeaturesReport
 from stages.reports.gate import Criterion
 from stages.reports.page import Answer
-from stages.reports.probe import KINDS, ProbeReport
+from stages.section import Files
+from stages.sections import SECTIONS
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stages.answers import Rows
+    import jinja2
 
 TEMPLATES = Path(__file__).parent / "templates"
 STRENGTHS = {"strong": 3, "moderate": 2, "weak": 1}
 
 
-def lay_out(answer: Answer, charts: Mapping[str, str], worst: bytes | None) -> str:
-    """Return the page. All strings of a case pass through the template's escaping."""
+def lay_out(answer: Answer, files: Files, *, shows_samples: bool) -> str:
+    """Return the page. All strings of a case pass through the templates' escaping."""
+    from stages import plots
+
+    environment = _environment()
+    diagnosis, gate = answer.diagnose, answer.gate
+    headline, rest = first_sentence(diagnosis.verdict)
+    held_metric = Metric(gate.metric, gate.unit)
+    shared = {"answer": answer, "held_metric": held_metric}
+    sections = []
+    for section in SECTIONS:
+        view = section.view(answer, files, shows_samples)
+        if view is not None:
+            template = environment.get_template(f"sections/{section.name}.html.j2")
+            sections.append(Markup(template.render(**shared, **view)))  # noqa: S704  escaped there
+    page = environment.get_template("report.html.j2").render(
+        **shared,
+        headline=headline,
+        rest=f"{rest} {gate.needs}".strip(),
+        metric=Metric(diagnosis.metric, diagnosis.unit),
+        metric_of=lambda name: Metric(name, diagnosis.unit),
+        charts={"waterfall": drawn(plots.waterfall(diagnosis))},
+        causes=[bar(found, diagnosis) for found in diagnosis.findings if not found.harmless],
+        harmless=[found for found in diagnosis.findings if found.harmless],
+        sections=sections,
+        criteria=[held(criterion, held_metric) for criterion in gate.criteria],
+        breaches=[check for check in answer.contract.checks if not check.passed],
+    )
+    return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
+
+
+def _environment() -> "jinja2.Environment":
     import jinja2
 
     environment = jinja2.Environment(
@@ -38,32 +63,22 @@ def lay_out(answer: Answer, charts: Mapping[str, str], worst: bytes | None) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "code": code,
-        "percent": percent,
-        "number": number,
-    }
-    diagnosis = answer.diagnose
-    headline, rest = first_sentence(diagnosis.verdict)
-    gate, probe = answer.gate, answer.probe
-    held_metric = Metric(gate.metric, gate.unit)
-    page = environment.get_template("report.html.j2").render(
-        answer=answer,
-        headline=headline,
-        rest=f"{rest} {gate.needs}".strip(),
-        metric=Metric(diagnosis.metric, diagnosis.unit),
-        metric_of=lambda name: Metric(name, diagnosis.unit),
-        learnt=Metric(probe.metric, probe.unit) if isinstance(probe, ProbeReport) else None,
-        held_metric=held_metric,
-        charts={name: Markup(chart) for name, chart in charts.items()},  # noqa: S704  drawn by us, escaped there
-        causes=[bar(found, diagnosis) for found in diagnosis.findings if not found.harmless],
-        harmless=[found for found in diagnosis.findings if found.harmless],
-        criteria=[held(criterion, held_metric) for criterion in gate.criteria],
-        breaches=[check for check in answer.contract.checks if not check.passed],
-        labels=few_shot_table(probe) if isinstance(probe, ProbeReport) else None,
-        picture=base64.b64encode(worst).decode() if worst else None,
-    )
-    return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
+    environment.filters |= {"code": code, "percent": percent, "number": number, "p": p_value}
+    return environment
+
+
+def drawn(chart: str) -> Markup:
+    """Take a chart of ours into the page: its labels were escaped as it was drawn."""
+    return Markup(chart)  # noqa: S704  see above
+
+
+def p_value(p: float) -> str:
+    """Write a p; a tiny one as what it lies below.
+
+    >>> p_value(0.0312), p_value(0.0001)
+    ('0.031', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004  as it is usually told
 
 
 def code(text: str) -> Markup:
@@ -120,15 +135,6 @@ def bar(found: Finding, diagnosis: DiagnoseReport) -> dict[str, Any]:
     }
 
 
-def few_shot_table(probe: ProbeReport) -> dict[str, Any]:
-    """Arrange the points: a row for each number of labels, a column for each way to use them."""
-    kinds = list(dict.fromkeys(point.kind for point in probe.points))
-    by_place = {(point.labels, point.kind): point.level for point in probe.points}
-    counts = sorted({point.labels for point in probe.points})
-    rows = [(count, [by_place.get((count, kind)) for kind in kinds]) for count in counts]
-    return {"kinds": [KINDS[kind] for kind in kinds], "rows": rows}
-
-
 def held(criterion: Criterion, metric: Metric) -> dict[str, Any]:
     """Write a criterion's figure, interval and threshold in its own unit."""
     words = {True: "passed", False: "failed", None: "cannot tell"}
@@ -156,48 +162,3 @@ def held(criterion: Criterion, metric: Metric) -> dict[str, Any]:
 
 def _broken(count: float) -> str:
     return f"{count:.0f} broken"
-
-
-def draw(
-    answer: Answer, confusions: "Mapping[str, NDArray[np.int64]]", projection: Path
-) -> dict[str, str]:
-    """Draw every chart that the answer has figures for."""
-    from stages import plots
-
-    charts = {"waterfall": plots.waterfall(answer.diagnose)}
-    if isinstance(answer.features, FeaturesReport) and answer.features.layers:
-        charts["layers"] = plots.layers(answer.features)
-        points = _projected(projection)
-        if any(len(places) for places in points.values()):
-            charts["scatter"] = plots.scatter(points, answer.features)
-    if isinstance(answer.probe, ProbeReport) and answer.probe.points:
-        charts["few_shot"] = plots.few_shot(answer.probe)
-    for side, counts in confusions.items():
-        right = percent(float(counts.trace() / max(1, counts.sum())))
-        says = f"Confusion of the {side} on real rows: {right} on the diagonal."
-        charts[f"confusion_{side}"] = plots.confusion(f"confusion-{side}", says, counts)
-    return charts
-
-
-def confusion(rows: "Rows", given: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """Count (classes, classes): truth by answer; an answer that is no class gets its own column."""
-    import numpy as np
-
-    size = int(max(rows.labels.max(), given.max())) + 1
-    counts: NDArray[np.int64] = np.zeros((size, size), np.int64)
-    np.add.at(counts, (rows.labels, given), 1)
-    return counts
-
-
-def _projected(path: Path) -> "dict[str, NDArray[np.float64]]":
-    import numpy as np
-
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {
-        name: np.array(
-            [[float(row["x"]), float(row["y"])] for row in rows if row["domain"] == name],
-            np.float64,
-        ).reshape(-1, 2)
-        for name in ("sim", "real")
-    }

@@ -70,7 +70,7 @@ def waterfall(diagnosis: DiagnoseReport) -> str:
         losses = (part.loss.value for part in diagnosis.parts)
         figures = [metric.bare(sim.value), *map(metric.signed, losses)]
         for row, text in enumerate([*figures, metric.bare(deployed.value)]):
-            _right(axes, row, text, weight="bold" if row in (0, rows - 1) else "normal")
+            right_of(axes, row, text, weight="bold" if row in (0, rows - 1) else "normal")
         _metric_axis(axes, "x", metric, diagnosis.measured_as)
         says = "From the reference to the field: " + ", ".join(
             f"{name} {figure}" for name, figure in zip(names, figures, strict=True)
@@ -118,14 +118,14 @@ def layers(features: FeaturesReport) -> str:
                 markeredgewidth=1.5,
                 zorder=3,
             )
-            _right(axes, row, f"{layer.p_holm:.3f}")
+            right_of(axes, row, f"{layer.p_holm:.3f}")
             if layer.layer == features.begins_at:
                 axes.axhspan(row - 0.5, row + 0.5, color=LOSS, alpha=0.12, linewidth=0)
-        axes.set_yticks(rows, [_short(layer.layer, 14) for layer in shown])
+        axes.set_yticks(rows, [short(layer.layer, 14) for layer in shown])
         axes.axvline(none, color=MUTED, linewidth=1)
         low, high = min(none, *effects), max(none, *effects)
         axes.set_xlim(low - 0.06 * (high - low or 1), high + 0.06 * (high - low or 1))
-        axes.xaxis.set_major_locator(_few(4))
+        axes.xaxis.set_major_locator(few_ticks(4))
         axes.set_xlabel(f"effect ({none:g}: sim and real alike)")
         chart.text(WIDTH - 2, 12, "Holm p", ha="right", va="center", color=MUTED, fontsize=SMALL)
         begins = features.begins_at or "no layer"
@@ -150,13 +150,13 @@ def scatter(points: Mapping[str, NDArray[np.float64]], features: FeaturesReport)
                 alpha=0.65,
                 markeredgewidth=1,
             )
-        _legend(chart, [("simulation", SIM, "o", ""), ("real", REAL, "^", "")])
+        legend(chart, [("simulation", SIM, "o", ""), ("real", REAL, "^", "")])
         shares = [*features.projected_explained, 0.0, 0.0]
         axes.set_xlabel(f"component 1 ({100 * shares[0]:.0f} % of variance)")
         axes.set_ylabel(f"component 2 ({100 * shares[1]:.0f} %)")
         axes.yaxis.set_tick_params(labelcolor=MUTED, labelsize=SMALL)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(_few(4))
+            axis.set_major_locator(few_ticks(4))
         return chart.svg(
             "scatter", f"Sim and real in the first two components of {features.projected_layer}."
         )
@@ -197,7 +197,7 @@ def few_shot(probe: ProbeReport) -> str:
         axes.set_xlim(-0.35, len(counts) - 0.65)
         axes.set_xlabel("real labels used")
         _metric_axis(axes, "y", metric, metric.word)
-        _legend(chart, [*lines, ("unchanged model", MUTED, "", "-.")], columns=2)
+        legend(chart, [*lines, ("unchanged model", MUTED, "", "-.")], columns=2)
         word = f"{metric.word[0].upper()}{metric.word[1:]}"
         says = f"{word} over labels; unchanged {metric.level(base.value)}."
         return chart.svg("few-shot", says)
@@ -263,7 +263,8 @@ def _whisker(axes: "Axes", row: int, low: float, high: float) -> None:
         axes.plot([end] * 2, [row - 0.13, row + 0.13], color=INK, linewidth=1.5)
 
 
-def _right(axes: "Axes", row: int, text: str, weight: str = "normal") -> None:
+def right_of(axes: "Axes", row: int, text: str, weight: str = "normal") -> None:
+    """Write beside the axes, in line with a row."""
     axes.annotate(
         text,
         (1, row),
@@ -278,11 +279,11 @@ def _right(axes: "Axes", row: int, text: str, weight: str = "normal") -> None:
 
 def _metric_axis(axes: "Axes", which: str, metric: Metric, word: str) -> None:
     if metric.is_share:
-        _percent_axis(axes, which, f"{word}, %")
+        percent_axis(axes, which, f"{word}, %")
         return
     label = f"{word}, {metric.unit}" if metric.less_is_better and metric.unit else word
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(_few(4))
+    axis.set_major_locator(few_ticks(4))
     axis.set_label_text(label)
     if which == "y":
         axes.yaxis.set_tick_params(labelcolor=MUTED, labelsize=SMALL)
@@ -290,7 +291,8 @@ def _metric_axis(axes: "Axes", which: str, metric: Metric, word: str) -> None:
         axes.set_axisbelow(True)
 
 
-def _percent_axis(axes: "Axes", which: str, label: str) -> None:
+def percent_axis(axes: "Axes", which: str, label: str) -> None:
+    """Let an axis go from 0 to 100."""
     if which == "x":
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 25))
@@ -304,7 +306,8 @@ def _percent_axis(axes: "Axes", which: str, label: str) -> None:
     axes.set_axisbelow(True)
 
 
-def _legend(chart: Chart, entries: Sequence[tuple[str, str, str, str]], columns: int = 3) -> None:
+def legend(chart: Chart, entries: Sequence[tuple[str, str, str, str]], columns: int = 3) -> None:
+    """Name (name, colour, marker, dash) above the axes, in columns."""
     from matplotlib.lines import Line2D
 
     width = (WIDTH - 42) / columns
@@ -319,7 +322,8 @@ def _legend(chart: Chart, entries: Sequence[tuple[str, str, str, str]], columns:
         chart.text(x + 28, y, name, ha="left", va="center", fontsize=SMALL)
 
 
-def _few(number: int) -> "Locator":
+def few_ticks(number: int) -> "Locator":
+    """Return what places about so many ticks."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(number)
@@ -330,5 +334,6 @@ def _thin(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return points[:: max(1, -(-len(points) // SHOWN_POINTS))]
 
 
-def _short(text: str, most: int) -> str:
+def short(text: str, most: int) -> str:
+    """Keep the end of a long name: that is where names of one kind differ."""
     return text if len(text) <= most else f"…{text[1 - most :]}"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from assay.scores import MetricName
 from stages.reports.collect import COLLECT, CollectReport
 from stages.reports.environments import Difference
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport, StepDifference
@@ -14,7 +13,7 @@ from stages.reports.predict import OUTPUTS
 from stages.reports.preprocess import PREPROCESS, STEPS, PreprocessReport
 from stages.reports.since import SINCE, SinceAnswer, SinceReport
 from stages.reports.split import ROLES
-from stages.stage import FromCase, NotApplicable, Params, Stage
+from stages.stage import FromCase, MetricName, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
     from stages.metric import Metric

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from stages.stage import At, Estimate, Report
+from stages.stage import At, Estimate, MetricName, Report
 
 EVALUATE = At("artifacts/evaluate/report.json")
 RELIABILITY = At("artifacts/evaluate/reliability.csv")  # side,where,confidence,accuracy,n
@@ -115,7 +115,7 @@ class Unlabelled(Report):
 class EvaluateReport(Report):
     """All situations; what labels would still have to decide."""
 
-    metric: str  # accuracy, r2, mae
+    metric: MetricName
     unit: str | None
     evaluated: list[Evaluated]
     unlabelled: list[Unlabelled]

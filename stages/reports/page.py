@@ -1,14 +1,20 @@
 """The whole answer on one page."""
 
-from stages.reports.contract import ContractReport
-from stages.reports.data import DataReport
-from stages.reports.diagnose import DiagnoseReport
-from stages.reports.features import FeaturesAnswer
-from stages.reports.gate import GateReport
-from stages.reports.parity import ParityAnswer
-from stages.reports.probe import ProbeAnswer
-from stages.reports.split import SplitReport
-from stages.reports.train import TrainReport
+from typing import Annotated
+
+from stages.reports.contract import CONTRACT, ContractReport
+from stages.reports.data import DATA, DataReport
+from stages.reports.diagnose import DIAGNOSE, DiagnoseReport
+from stages.reports.environments import ENVIRONMENTS, EnvironmentsReport
+from stages.reports.evaluate import EVALUATE, EvaluateReport
+from stages.reports.features import FEATURES, FeaturesAnswer
+from stages.reports.gate import GATE, GateReport
+from stages.reports.inputs import INPUTS, InputsAnswer
+from stages.reports.parity import PARITY, ParityAnswer
+from stages.reports.probe import PROBE, ProbeAnswer
+from stages.reports.since import SINCE, SinceAnswer
+from stages.reports.split import SPLIT, SplitReport
+from stages.reports.train import TRAIN, TrainReport
 from stages.stage import At, Report
 
 PAGE = At("artifacts/report/report.html")
@@ -16,16 +22,23 @@ ANSWER = At("artifacts/report/report.json")
 
 
 class Answer(Report):
-    """All reports of one run; what two runs are compared by."""
+    """All reports of one run; what two runs are compared by.
+
+    A field with a place is an input of the stage `report`: see `stages.section.gathers`.
+    """
 
     case: str
     title: str
-    data: DataReport
-    train: TrainReport
-    contract: ContractReport
-    split: SplitReport
-    parity: ParityAnswer
-    features: FeaturesAnswer
-    probe: ProbeAnswer
-    diagnose: DiagnoseReport
-    gate: GateReport
+    data: Annotated[DataReport, DATA]
+    train: Annotated[TrainReport, TRAIN]
+    contract: Annotated[ContractReport, CONTRACT]
+    split: Annotated[SplitReport, SPLIT]
+    parity: Annotated[ParityAnswer, PARITY]
+    environments: Annotated[EnvironmentsReport, ENVIRONMENTS]
+    inputs: Annotated[InputsAnswer, INPUTS]
+    features: Annotated[FeaturesAnswer, FEATURES]
+    probe: Annotated[ProbeAnswer, PROBE]
+    evaluate: Annotated[EvaluateReport, EVALUATE]
+    since: Annotated[SinceAnswer, SINCE]
+    diagnose: Annotated[DiagnoseReport, DIAGNOSE]
+    gate: Annotated[GateReport, GATE]

@@ -2,7 +2,7 @@
 
 from stages.reports.environments import Difference
 from stages.reports.parity import StepDifference
-from stages.stage import At, Estimate, NotApplicable, Report
+from stages.stage import At, Estimate, MetricName, NotApplicable, Report
 
 SINCE = At("artifacts/since/report.json")
 
@@ -15,7 +15,7 @@ class SinceReport(Report):
     chain: list[StepDifference]  # both sides' outputs on the same raw samples
     first_differing_step: str | None
     why_no_chain: str | None
-    metric: str
+    metric: MetricName
     before: Estimate | None  # on the same labelled real rows, without those that prove
     after: Estimate | None
     loss: Estimate | None  # paired by row; positive: worse since

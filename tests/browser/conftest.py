@@ -74,7 +74,7 @@ def page(request, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("page")
     planted = dict(request.param)
-    if planted.pop("rich", False):
+    if planted.get("rich"):
         planted |= {"features": gap_in_features(), "probe": scratch_wins()}
     inputs = Inputs(**report_inputs(folder, **planted))
     samples = np.arange(3 * 8 * 8).reshape(3, 8, 8) % 17

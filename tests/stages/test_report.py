@@ -12,7 +12,7 @@ from stages.stage import to_json
 GOLDEN = Path(__file__).parent / "golden_report.json"
 CANARY = "<script>alert('x')</script><img src=x onerror=\"y\">$font: 1px#101010"
 FULL = {"real": 0.6, "steps": {"scale": (0.0, "scale"), "turn": (0.6, "transpose")}}
-WITH_DATA = FULL | {"features": gap_in_features(), "probe": scratch_wins()}
+WITH_DATA = FULL | {"features": gap_in_features(), "probe": scratch_wins(), "rich": True}
 
 
 def reported(tmp_path, *, pictures="full", title="Digits", change=None, **planted):
@@ -55,7 +55,7 @@ def test_the_page_says_what_broke_and_what_to_do(tmp_path):
 
 def test_every_chart_is_drawn_in_the_page_colours(tmp_path):
     page = reported(tmp_path, **WITH_DATA).page
-    assert page.count('role="img"') == 6
+    assert page.count('role="img"') == 11
     charts = "".join(re.findall(r"<svg [^>]*role=\"img\".*?</svg>", page, re.DOTALL))
     assert "var(--ink)" in charts
     assert not re.findall(r"#[0-9a-f]{6}", charts)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_environments import facts, step
+from planted_facts import facts, step
 
 from stages.reports.parity import OwnDifference, ParityReport
 from stages.reports.preprocess import PreprocessReport, StepOutput

@@ -1,0 +1,18 @@
+"""The page's sections in their order, one module each; see `stages.section`.
+
+To show a new stage: a line in `stages.reports.page.Answer`, a module here with `SECTION`, its
+template of the same name, and its place in `SECTIONS`.
+"""
+
+from stages.section import Section
+from stages.sections import environments, evaluate, features, inputs, parity, probe, since
+
+SECTIONS: tuple[Section, ...] = (
+    since.SECTION,
+    parity.SECTION,
+    evaluate.SECTION,
+    inputs.SECTION,
+    features.SECTION,
+    probe.SECTION,
+    environments.SECTION,
+)
