@@ -1,4 +1,4 @@
-"""Prints the figures that the two READMEs quote: `python cases/shapes/measure.py` (two CPU minutes)."""
+"""Prints the figures that the two READMEs quote: `python cases/shapes/measure.py` (2 CPU minutes)."""
 
 import csv
 import io
