@@ -1,4 +1,4 @@
-"""Prints the figures that the two READMEs quote: `python cases/shapes/measure.py` (2 CPU minutes)."""
+"""Prints the figures that the two READMEs quote: `python cases/shapes/measure.py` (2 minutes)."""
 
 import csv
 import io
