@@ -1,6 +1,7 @@
 """Docker or a process? Decided once a run, and said in one line."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, Literal
 
 from containers import engine, images
@@ -18,6 +19,7 @@ def choose(
     on_progress: Callable[[str], None],
     *,
     families: Iterable[str] = FAMILIES,
+    foreign: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Runner, str]:
     """Return a runner, and a note on why it is that one ("" when the wish was exact).
 
@@ -27,20 +29,27 @@ def choose(
         isolation: `auto` takes Docker where an engine answers and the images are there or can be
             built, else a process.
         on_progress: takes one line at a time.
-        families: the images that the run needs.
+        families: the images of the project's own that the run needs.
+        foreign: {full image reference: the key of the case that names it}. These are taken as they
+            are, and no process of the host stands in for them.
 
     Raises:
-        RunnerError: `docker` was asked for and is not to be had, or the word is none of the three.
+        RunnerError: `docker` was asked for, or is needed, and is not to be had; a foreign image is
+            not on the engine; or the word is none of the three.
     """
     if isolation not in ISOLATIONS:
         raise RunnerError(f"Which isolation? One of: {', '.join(ISOLATIONS)}. Got: {isolation}.")
     if isolation == "process":
+        for image, key in foreign.items():
+            raise RunnerError(_needs_engine(image, key))
         return ProcessRunner(), ""
     try:
         client = engine.connect()
         images.build(client, families, on_progress=on_progress)
         runner = DockerRunner(client)
         runner.info  # noqa: B018 - asked now, while there is still a choice
+        for image in foreign:
+            runner.environment_key(image)
     except RunnerError as error:
         fault = error
     except engine.faults() as error:
@@ -49,8 +58,17 @@ def choose(
         return runner, "" if isolation == "docker" else "Isolation: docker."
     if isolation == "docker":
         raise fault
+    for image, key in foreign.items():
+        raise RunnerError(f"{fault} {_needs_engine(image, key)}") from fault
     why = " ".join(str(fault).split())
     return ProcessRunner(), (
         f"Isolation: process, without limits on memory or network. {why} "
         "`--isolation docker` insists on containers."
+    )
+
+
+def _needs_engine(image: str, key: str) -> str:
+    return (
+        f"{key}: {image} is an image of its own, which runs in a container only. Start Docker and "
+        f"use `--isolation docker`, or name one of {', '.join(FAMILIES)}."
     )

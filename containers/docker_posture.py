@@ -9,6 +9,7 @@ from typing import Any, Final
 from containers.engine import Client, is_rootless
 from containers.environment import scrubbed
 from containers.job import ROOT, Job, Mount, RunnerError
+from containers.keys import is_family
 
 FIXED_UID: Final = 10001
 """Used where the caller is root: a stage never is."""
@@ -43,7 +44,7 @@ def arguments(
     return {
         "image": image_id,
         # As entrypoint: a foreign image's own entrypoint must not wrap the stage.
-        "entrypoint": list(job.command),
+        "entrypoint": _command(job),
         "command": None,
         "user": f"{uid}:{gid}",
         "working_dir": ROOT,
@@ -51,6 +52,12 @@ def arguments(
         "labels": {**job.labels, **labels},
         "host_config": _host_config(client, job, mounts, info, gpu),
     }
+
+
+def _command(job: Job) -> list[str]:
+    """Return the command; a foreign image need only know its interpreter as `python3`."""
+    first, *rest = job.command
+    return ["python3" if first == "python" and not is_family(job.image) else first, *rest]
 
 
 def _host_config(

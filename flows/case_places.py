@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from containers.keys import FAMILIES
-from flows.case import CaseCommand, LoadedCase, relative
+from flows.case import CaseCommand, LoadedCase, Side, relative
+from flows.recording_places import recording_faults
+from sides.runtime_files import FAMILIES as RUNTIME_FAMILIES
+from sides.runtime_files import SUFFIXES
 from stages.stage import RUNTIMES, InputFault
 
 
@@ -43,7 +46,41 @@ def missing_places(loaded: LoadedCase, file: str) -> list[str]:
         for name, side in loaded.sides.items()
         if side.image not in FAMILIES and not re.search(r"[:@]", side.image)
     ]
+    for name, side in loaded.sides.items():
+        faults += [f"{file}: {name}.{fault}" for fault in _side_faults(loaded, side)]
     return faults + _missing_calls(loaded, file)
+
+
+def _side_faults(loaded: LoadedCase, side: Side) -> list[str]:
+    """Find what a side lacks: weights, an image that opens them, what its recording must hold."""
+    if side.recorded:
+        return recording_faults(loaded.workspace / relative(loaded.folder, side.recorded), side)
+    faults = []
+    if side.weights is None and loaded.case.train is None:
+        faults.append("weights: missing; give the weights' path, as nothing trains the model.")
+    if side.model not in RUNTIMES:
+        return faults
+    runtime = str(side.model)
+    family = RUNTIME_FAMILIES[runtime]
+    if side.image in FAMILIES and side.image != family:
+        text = f"image: {side.image} cannot open a model that is {runtime}: state {family}"
+        faults.append(f"{text}, or an image of your own that can.")
+    path = loaded.workspace / relative(loaded.folder, side.weights or "")
+    if side.weights and path.exists():
+        faults += _weights_faults(runtime, path, side.weights)
+    return faults
+
+
+def _weights_faults(runtime: str, path: Path, stated: str) -> list[str]:
+    """Find out whether a folder holds just one file of a runtime's kind; a file is taken as is."""
+    kinds = SUFFIXES[runtime]
+    wanted = " or ".join(f"*{kind}" for kind in kinds)
+    found = sorted(p.name for p in path.rglob("*") if p.suffix in kinds) if path.is_dir() else [""]
+    if not found:
+        return [f"weights: {stated} holds no {wanted}, which a model that is {runtime} needs."]
+    if len(found) > 1:
+        return [f"weights: {stated} holds {', '.join(found)}: name one of them."]
+    return []
 
 
 def _contract_faults(path: Path) -> list[str]:

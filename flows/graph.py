@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from containers.job import Runner
-from containers.keys import FAMILIES
+from containers.job import Runner, RunnerError
+from containers.keys import FAMILIES, is_family
 from flows.case import LoadedCase, case_names, load_case
 from flows.plan import ENVIRONMENTS, plan
 from lineage import atomic
@@ -105,11 +105,21 @@ def write(workspace: Path, files: Mapping[str, str]) -> tuple[str, ...]:
 def environments(rows: Sequence[Row], runner: Runner) -> str:
     """Return environments.yaml: the environment key of each image, a param of each stage."""
     images = sorted({*FAMILIES, *(row.image for row in rows)})
-    keys = {param_key(image): runner.environment_key(image) for image in images}
+    keys = {param_key(image): _environment_key(runner, image) for image in images}
     lines = [f"{image}: {json.dumps(key)}\n" for image, key in keys.items()]
     return "# Generated: where this host runs stages. Change: assay plan --isolation\n" + "".join(
         lines
     )
+
+
+def _environment_key(runner: Runner, image: str) -> str:
+    """Return an image's key; `none` where this host cannot run one that a case brings itself."""
+    try:
+        return runner.environment_key(image)
+    except RunnerError:
+        if is_family(image):
+            raise
+        return "none"
 
 
 def write_environments(root: Path, rows: Sequence[Row], runner: Runner) -> None:

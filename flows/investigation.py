@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from containers.choose import choose
 from containers.job import Runner
+from containers.keys import is_family
 from flows import graph
 from flows.case import LoadedCase, load_case
 from flows.case_privacy import refuse_exposed_samples
@@ -136,7 +137,13 @@ def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation
     loaded = load_case(workspace, case)
     refuse_exposed_samples(loaded)
     rows = plan(loaded)
-    runner, note = choose(isolation, say, families=sorted({row.image for row in rows}))  # type: ignore[arg-type]
+    families = sorted({row.image for row in rows if is_family(row.image)})
+    foreign = {
+        side.image: f"{loaded.folder}/case.yaml: {name}.image"
+        for name, side in loaded.sides.items()
+        if not is_family(side.image)
+    }
+    runner, note = choose(isolation, say, families=families, foreign=foreign)  # type: ignore[arg-type]
     if note:
         say(note)
     graph.write(workspace, graph.case_graph(loaded, rows))

@@ -12,6 +12,7 @@ from sides import runtimes
 from sides.case_code import CaseCodeError, calling, load
 from sides.layers import NoLayers, hooked
 from sides.program import BATCH_S, Program
+from sides.runtime_files import SUFFIXES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ def build(stated: Stated, where: str, weights: Path) -> Any:
     """
     if not isinstance(stated, str):
         raise CaseCodeError(f"{where}: a program is asked, and cannot be taken apart.")
-    if stated in runtimes.SUFFIXES:
+    if stated in SUFFIXES:
         return runtimes.load(stated, weights, where, "cpu").ask
     function = load(stated, where)
     folder = weights.parent if weights.is_file() else weights
@@ -80,7 +81,7 @@ def opened(stated: Stated, where: str, weights: Path, wanted: str) -> Iterator[M
             yield Model(what, as_function(program.ask, what, "cpu"), _no_layers("A program"))
             program.finish()
         return
-    if stated in runtimes.SUFFIXES:
+    if stated in SUFFIXES:
         runtime = runtimes.load(stated, weights, where, _device_of(stated, wanted))
         yield Model(what, as_function(runtime.ask, what, "cpu"), runtime.reading)
         return

@@ -14,6 +14,7 @@ import numpy as np
 
 from sides.case_code import CaseCodeError, calling
 from sides.layers import NoLayers, hooked, pooled, unknown
+from sides.runtime_files import FAMILIES, PACKAGES, SUFFIXES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sides.layers import Read
-
-SUFFIXES = {"onnx": (".onnx",), "torchscript": (".pt", ".ts"), "exported": (".pt2",)}
-PACKAGES = {"onnx": "onnxruntime", "torchscript": "torch", "exported": "torch"}
-FAMILY = {"onnx": "onnx", "torchscript": "torch", "exported": "torch"}
 
 ONNX_TYPES = {
     "tensor(float)": "f4",
@@ -71,7 +68,7 @@ def load(runtime: str, weights: Path, where: str, device: str) -> Any:
             return kinds[runtime](path, where, device)
     except CaseCodeError as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
-            name, family = PACKAGES[runtime], FAMILY[runtime]
+            name, family = PACKAGES[runtime], FAMILIES[runtime]
             text = f"{where}: {runtime}: the side's image holds no {name}. Use image: {family}."
             raise CaseCodeError(text) from error
         raise

@@ -85,6 +85,27 @@ def test_an_engine_that_answers_and_then_fails_gives_a_process(monkeypatch, erro
         choose("docker", silent)
 
 
+@pytest.mark.parametrize("isolation", ["auto", "process", "docker"])
+def test_no_process_stands_in_for_a_foreign_image(no_engine, isolation):
+    foreign = {"serve:1": "cases/toy/case.yaml: candidate.image"}
+    with pytest.raises(RunnerError) as caught:
+        choose(isolation, silent, foreign=foreign)
+    assert caught.value.exit_status == 2
+    if isolation != "docker":
+        assert "candidate.image: serve:1 is an image of its own" in str(caught.value)
+        assert "use `--isolation docker`, or name one of base, contracts" in str(caught.value)
+
+
+def test_a_foreign_image_that_is_not_there_is_told_before_anything_runs(monkeypatch):
+    client = MagicMock()
+    client.inspect_image.side_effect = docker.errors.ImageNotFound("no")
+    monkeypatch.setattr(engines, "connect", lambda: client)
+    monkeypatch.setattr(images, "build", lambda *_args, **_kinds: None)
+    for isolation in ("auto", "docker"):
+        with pytest.raises(RunnerError, match="Bring it with `docker pull serve:1`"):
+            choose(isolation, silent, foreign={"serve:1": "candidate.image"})
+
+
 def test_docker_host_alone_is_asked_where_it_is_set(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://elsewhere:1")
     assert engines.addresses() == ("tcp://elsewhere:1",)

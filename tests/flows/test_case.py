@@ -140,6 +140,60 @@ def test_a_fault_names_its_place(workspace: Path, old: str, new: str, says: str)
     assert says in faults(workspace)
 
 
+FILES = ("deployed/a.onnx", "deployed/b.onnx", "deployed/c.pt", "logs/predictions.csv")
+SIDE = "candidate:\n  steps: [{name: decode, call: toy_steps:decode}]\n"
+
+
+@pytest.mark.parametrize(
+    ("side", "says"),
+    [
+        pytest.param(
+            SIDE + "  model: onnx\n  weights: deployed/a.onnx\n",
+            "candidate.image: torch cannot open a model that is onnx: state onnx, or an image",
+            id="an image without the runtime",
+        ),
+        pytest.param(
+            SIDE + "  model: onnx\n  image: onnx\n  weights: deployed\n",
+            "candidate.weights: deployed holds a.onnx, b.onnx: name one of them.",
+            id="two files",
+        ),
+        pytest.param(
+            SIDE + "  model: exported\n  weights: deployed\n",
+            "candidate.weights: deployed holds no *.pt2, which a model that is exported needs.",
+            id="no file",
+        ),
+        pytest.param(
+            "candidate: {recorded: deployed}\n",
+            "candidate.recorded: deployed holds none of tensors.npz, predictions.parquet",
+            id="nothing was logged",
+        ),
+        pytest.param(
+            "candidate: {recorded: logs, steps: [{name: decode}, {name: scale}]}\n",
+            "candidate.recorded: logs/tensors.npz has no step_decode; it has: ids, input.",
+            id="a step was not logged",
+        ),
+        pytest.param(
+            SIDE.replace("call: toy_steps:decode", "command: [decode]") + "  model: onnx\n",
+            "candidate.steps.0.command: no program decode in cases/toy/code",
+            id="no program",
+        ),
+    ],
+)
+def test_what_a_side_lacks_is_told_before_anything_runs(
+    workspace: Path, side: str, says: str
+) -> None:
+    import numpy as np
+
+    for file in FILES:
+        path = workspace / "cases/toy" / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("id,label\n")
+    arrays = {"ids": np.array(["a"]), "input": np.zeros((1, 2))}
+    np.savez(workspace / "cases/toy/logs/tensors.npz", **arrays)
+    rewrite(workspace, "candidate:\n  like: reference\n", side)
+    assert says in faults(workspace)
+
+
 def test_all_faults_are_told_at_once(workspace: Path) -> None:
     text = (
         GOOD.replace("title: Toy\n", "")

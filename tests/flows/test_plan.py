@@ -62,7 +62,7 @@ def test_a_side_sees_no_code_of_ours_but_the_side_runner(rows: tuple[Row, ...]) 
 
 def test_keys_are_named_as_they_are_written(rows: tuple[Row, ...]) -> None:
     keys = named(rows, "preprocess-candidate").params_keys["cases/digits/case.yaml"]
-    assert keys == ("candidate.like", "reference.steps")
+    assert keys == ("candidate.like", "pictures", "reference.steps")
 
 
 def test_edges_follow_from_places(rows: tuple[Row, ...]) -> None:
