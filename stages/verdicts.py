@@ -66,9 +66,11 @@ def gap(scene: Scene) -> str:
     """Say what the gap is measured in, before its parts are shown."""
     found, metric = scene.shares.gap, scene.metric
     if found is not None:
+        known = scene.shares.candidate is not None
+        end = "the field" if known else "what is known of the field"
         return (
             f"{metric.loss(found.value)}{_of(scene)} ({metric.interval(found)}) lie between "
-            f"validation and the field. Each part is what {_of(scene, '')} loses when that part "
+            f"validation and {end}. Each part is what {_of(scene, '')} loses when that part "
             f"alone is exchanged."
         )
     if scene.labelled:
@@ -155,7 +157,7 @@ def _cost(cause: Cause, scene: Scene) -> str:
         return ""
     loss = metric.loss(found.value)
     evidence = f"{metric.interval(found, rows=False)}, {cause.strength} evidence"
-    if whole is None:
+    if whole is None or scene.shares.candidate is None:
         return f"It costs {loss}{_of(scene)} ({evidence})."
     if loss == metric.loss(whole.value):
         return f"That is all of the {loss} between validation and the field ({evidence})."
