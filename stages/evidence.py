@@ -112,22 +112,14 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
             f"{percent(scene.agreement.value)} of real rows ({interval(scene.agreement)})."
         )
     if cause.explains:
-        moved, found = metric.moves(cause.explains.value), metric.interval(cause.explains)
-        said.append(
-            {
-                "shapley": (
-                    f"With the candidate's model in place of the reference's, averaged over both "
-                    f"sides' preprocessing, {moved} ({found})."
-                ),
-                "in order": (
-                    f"With the candidate's model in place of the reference's, behind the "
-                    f"candidate's preprocessing, {moved} ({found})."
-                ),
-            }.get(
-                scene.shares.attribution,
-                f"The candidate as deployed in place of the reference {moved} ({found}).",
-            )
-        )
+        loss, found = cause.explains.value, metric.interval(cause.explains)
+        cost = f"{'costs' if loss >= 0 else 'gains'} {metric.loss(loss)} ({found})."
+        exchanged = {
+            "shapley": "Exchanging the model alone, averaged over both sides' preprocessing,",
+            "in order": "Exchanging the model alone, after the preprocessing,",
+        }
+        whole = "Exchanging preprocessing and model together"
+        said.append(f"{exchanged.get(scene.shares.attribution, whole)} {cost}")
     said += [
         f"The candidate's model cannot take `{name}`: {why}"
         for name, why in scene.candidate.errors.items()

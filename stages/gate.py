@@ -102,8 +102,12 @@ def _needs(metric: Metric, threshold: float | None) -> str:
     if threshold is None:
         return ""
     word = "most" if metric.less_is_better else "least"
-    what = "" if metric.is_share else f" {metric.word}"
-    return f"The gate needs at {word} {metric.level(threshold)}{what}."
+    level = metric.level(threshold)
+    if metric.less_is_better:
+        level = f"{level} of {metric.word}"
+    elif not metric.is_share:
+        level = f"an {metric.word} of {level}"
+    return f"The gate needs at {word} {level}."
 
 
 def _contract(contract: ContractReport) -> Criterion:

@@ -70,8 +70,8 @@ def gap(scene: Scene) -> str:
         end = "the field" if known else "what is known of the field"
         return (
             f"{metric.loss(found.value)}{_of(scene)} ({metric.interval(found)}) lie between "
-            f"validation and {end}. Each part is what {_of(scene, '')} loses when that part "
-            f"alone is exchanged."
+            f"validation and {end}. Each part is {_what_is_lost(scene)} when that part alone is "
+            f"exchanged."
         )
     if scene.labelled:
         return "Validation has no labels: what lies between it and the field is not known."
@@ -139,6 +139,12 @@ def _of(scene: Scene, before: str = " of ") -> str:
     return before + names.get(scene.metric.name, scene.metric.word)
 
 
+def _what_is_lost(scene: Scene) -> str:
+    if scene.metric.less_is_better:
+        return "by how much the error grows"
+    return f"what {_of(scene, '')} loses"
+
+
 def _after(clear: list[Cause], scene: Scene) -> str:
     """Say what the deployment does now and what it does once its own causes are mended."""
     metric, now = scene.metric, scene.shares.candidate
@@ -168,6 +174,8 @@ def _cost(cause: Cause, scene: Scene) -> str:
 def _also(cause: Cause, scene: Scene) -> str:
     cost = scene.metric.loss(_value(cause))
     if is_data(cause):
+        if scene.metric.less_is_better:
+            return f"The reference itself errs by {cost} more on real rows than on validation."
         return f"The reference itself loses {cost} from validation to real rows."
     names = {"model": "The model", "postprocessing": "The postprocessing"}
     step = f"Step `{cause.step}`" if cause.step else "The rest of the preprocessing"
