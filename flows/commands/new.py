@@ -87,7 +87,7 @@ def _data(said: Described) -> dict[str, Any]:
             "dtypes": list(facts.dtypes),
             "features": list(taken.features) if taken.features else None,
             "shapes": [list(shape) for shape in facts.shapes],
-            "unreadable": [name for name, _ in facts.unreadable],
+            "num_unreadable": len(facts.unreadable),
             "notes": taken.notes,
         }
     return {

@@ -41,6 +41,7 @@ class Asked:
     metric: str | None = None
     unit: str | None = None
     contract: str | None = None
+    private: bool = False
     dry_run: bool = False
 
     @property
@@ -143,7 +144,7 @@ def _name_faults(asked: Asked, workspace: Path) -> list[str]:
     elif (workspace / "cases" / asked.name).exists():
         faults.append(
             f"cases/{asked.name} is there already and is not overwritten. "
-            f"Choose another name, or remove it: git rm -r cases/{asked.name}"
+            "Choose another name, or remove its folder and its contract first."
         )
     if not SLUG.fullmatch(asked.contract_name):
         faults.append(f"--contract {asked.contract_name}: small letters, digits, underscores.")

@@ -53,7 +53,7 @@ def case_yaml(said: Described) -> str:
         f"task: {asked.task}",
         f"metric: {asked.metric or TASKS[asked.task][0]}",
         *_task_lines(said),
-        "pictures: full # of samples in the report; none: they stay on this machine",
+        f"pictures: {'none' if asked.private else 'full'} # none: samples stay on this machine",
         "code: [code] # folders put on the path, relative to this file",
         *_data_lines(said),
     ]
@@ -148,8 +148,9 @@ def readme(said: Described) -> str:
     features = said.sets["sim"].features
     if features:
         lines += ["", f"A sample holds, in this order: {', '.join(features)}."]
+    shares = "leaves it here" if said.asked.private else "shares it"
     for folder in said.in_dvc:
-        lines += ["", f"`{folder}` is held by DVC (`{folder}.dvc`): `dvc push` shares it."]
+        lines += ["", f"`{folder}` is held by DVC (`{folder}.dvc`): `dvc push` {shares}."]
     return "\n".join([*lines, *_classes_table(said.classes), *_beginnings(said.code)]) + "\n"
 
 

@@ -51,14 +51,14 @@ def import_data(source: DvcSource, out: Path, workspace: Path, where: str) -> No
     _dvc([*words, "--rev", source.rev] if source.rev else words, workspace, where)
 
 
-def keep_out_of_git(path: Path, workspace: Path) -> bool:
-    """Put a folder under DVC where it is too large for git; tell whether.
+def keep_out_of_git(path: Path, workspace: Path, *, private: bool = False) -> bool:
+    """Put a folder under DVC where it is too large for git, or private; tell whether.
 
     Raises:
         Faults: DVC refused; its last words.
     """
     num_files = sum(1 for file in path.rglob("*") if file.is_file())
-    if size_bytes(path) <= IN_GIT_BYTES and num_files <= IN_GIT_FILES:
+    if not private and size_bytes(path) <= IN_GIT_BYTES and num_files <= IN_GIT_FILES:
         return False
     _dvc(["add", str(path)], workspace, path.name)
     return True
@@ -71,6 +71,17 @@ def move(source: Path, target: Path, workspace: Path) -> None:
         Faults: DVC refused; its last words.
     """
     _dvc(["move", str(source), str(target)], workspace, target.name)
+
+
+def keep_private(folder: Path) -> None:
+    """Let `dvc push` leave what the `.dvc` files in and below a case's folder name."""
+    import yaml
+
+    for file in sorted(folder.rglob("*.dvc")):
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        for out in content["outs"]:
+            out["push"] = False
+        file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def _dvc(words: list[str], workspace: Path, where: str) -> None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+import psutil
+
 from flows.case import load_case
 from flows.faults import Faults
 from flows.plan import plan
@@ -48,11 +50,7 @@ def make(asked: Asked, workspace: Path, say: Say) -> Described:
             said.sets["sim"].features or (),
         )
         if not asked.dry_run:
-            said.in_dvc += [
-                part
-                for part in (*(f"data/{name}" for name in said.sets), "weights", "recorded")
-                if _is_ours(folder / part) and dvc_data.keep_out_of_git(folder / part, workspace)
-            ]
+            said.in_dvc += _held_by_dvc(asked, folder, list(said.sets), workspace)
         (folder / "README.md").write_text(readme(said), encoding="utf-8")
         (folder / "case.yaml").write_text(case_yaml(said), encoding="utf-8")
         _publish(asked, folder, workspace, contract)
@@ -71,7 +69,10 @@ def _fill(asked: Asked, folder: Path, workspace: Path, say: Say) -> Described:
         sources, folder / "data", columns, task=asked.task, classes=asked.classes, say=say
     )
     _use_imports(sources, classes, folder / "data", sets, workspace)
-    facts = {name: _looked_at(folder / "data" / name, name, sets[name], say) for name in sets}
+    facts = {
+        name: _looked_at(folder / "data" / name, name, sets[name], asked.private, say)
+        for name in sets
+    }
     if not sets["sim"].labelled:
         told = "; ".join(sets["sim"].notes)
         raise Faults(f"--sim: no row has a label. Name the column with --label-column. ({told})")
@@ -144,13 +145,15 @@ def _use_imports(
         sets[name].notes.append(told)
 
 
-def _looked_at(folder: Path, name: str, taken: TakenIn, say: Say) -> SetFacts:
+def _looked_at(folder: Path, name: str, taken: TakenIn, private: bool, say: Say) -> SetFacts:
     """Describe a set; what cannot be read is named, and leaves train, which no contract guards."""
     say(f"describing {name}")
     facts = set_facts(folder, name)
     if not facts.unreadable:
         return facts
-    told = f"{len(facts.unreadable)} samples cannot be read: {facts.unreadable_text()}"
+    told = f"{len(facts.unreadable)} samples cannot be read"
+    if not private:  # names of files may be those of persons
+        told += f": {facts.unreadable_text()}"
     if name != "train":
         taken.notes.append(f"{told}; they stay, and the contract leaves them out")
         return facts
@@ -191,6 +194,21 @@ def _copy_recording(asked: Asked, folder: Path) -> list[str]:
         return [key.removeprefix("step_") for key in tensors.files if key.startswith("step_")]
 
 
+def _held_by_dvc(asked: Asked, folder: Path, sets: list[str], workspace: Path) -> list[str]:
+    samples = [*(f"data/{name}" for name in sets), "recorded"]
+    held = [
+        part
+        for part in (*samples, "weights")
+        if _is_ours(folder / part)
+        and dvc_data.keep_out_of_git(
+            folder / part, workspace, private=asked.private and part in samples
+        )
+    ]
+    if asked.private:
+        dvc_data.keep_private(folder)
+    return held
+
+
 def _is_ours(path: Path) -> bool:
     return path.is_dir() and not path.with_name(f"{path.name}.dvc").exists()
 
@@ -211,7 +229,7 @@ def _remove_abandoned(workspace: Path, name: str) -> None:
     """Remove what a killed process left of a case with this name."""
     for folder in workspace.glob(f"{BESIDE}/{name}-*"):
         pid = folder.name.rpartition("-")[2]
-        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
+        if pid.isdecimal() and not psutil.pid_exists(int(pid)):
             shutil.rmtree(folder, ignore_errors=True)
 
 

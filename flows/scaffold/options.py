@@ -47,6 +47,9 @@ _OPTIONS = (
     click.option("--unit", help="Of a regression's target: MJ/kg."),
     click.option("--title"),
     click.option("--contract", metavar="NAME", help="Of the data contract; default: the case's."),
+    click.option(
+        "--private", is_flag=True, help="Samples stay on this machine: pictures: none, no push."
+    ),
     click.option("--dry-run", is_flag=True, help="Look at everything, leave nothing."),
 )
 

@@ -238,6 +238,25 @@ def test_large_data_go_to_dvc_and_what_cannot_be_read_leaves_train(clone, tmp_pa
     assert (clone / "cases/pets/data/sim/cat/day-0/large.png").is_file()
 
 
+def test_samples_of_a_private_case_stay_on_this_machine(clone, tmp_path):
+    root = made.class_folders(tmp_path / "pictures")
+    (root / "cat/day-0/a person.png").write_bytes(b"nothing")
+    words = ["new", "pets", "--train", root, "--sim", root, "--real", root, "--private"]
+    told = assay(clone, *words)
+    code = (
+        "from pathlib import Path; from flows.case import load_case;"
+        "from flows.case_privacy import exposed_samples;"
+        "print(exposed_samples(load_case(Path.cwd(), 'pets')))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(clone)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=clone, env=environment, capture_output=True, check=True
+    )
+    assert done.stdout == b"[]\n"
+    assert ".png" not in untracked(clone)
+    assert "a person" not in told + (clone / "cases/pets/README.md").read_text()
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
     """A DVC repository of somebody else: a dataset folder and a table, tagged v1."""
