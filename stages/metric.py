@@ -62,6 +62,8 @@ class Metric:
 
         >>> Metric("accuracy").level(0.4519), Metric("r2").level(0.4519)
         ('45.2 %', '0.452')
+        >>> Metric("r2").level(-145.8721)
+        '−145.9'
         >>> Metric("mae", "MJ/kg").level(1.2345)
         '1.23 MJ/kg'
         """
@@ -140,6 +142,7 @@ class Metric:
         return f"errs by {self.level(shown)} on"
 
     def _number(self, value: float) -> str:
-        text = f"{value:.3f}" if self.name == "r2" else f"{value:.3g}"
+        small = self.name == "r2" and abs(value) < 10  # noqa: PLR2004  0.873, but 146.5
+        text = f"{value:.3f}" if small else f"{value:.4g}" if self.name == "r2" else f"{value:.3g}"
         text = "0.000" if text == "-0.000" else text
         return text.replace("-", "\N{MINUS SIGN}") if text.startswith("-") else text
