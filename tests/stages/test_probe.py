@@ -259,7 +259,7 @@ def test_a_unit_that_postprocessing_makes_is_followed(tmp_path, model):
     [
         ({"model": "onnx"}, "a file (onnx)"),
         ({"model": {"command": ["./serve"]}}, "a program"),
-        ({"image": "ghcr.io/them/serving:3"}, "in the image ghcr.io/them/serving:3"),
+        ({"image": "them/serving:3"}, "in the image them/serving:3"),
         ({"image": "base"}, "in the image base"),
     ],
 )
