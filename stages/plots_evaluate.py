@@ -60,7 +60,8 @@ def sweep(kept: Mapping[str, Sequence[SweepPoint]]) -> str:
             axes.plot(x, y, dash, color=colour, linewidth=2)
             lines.append((name, colour, "", dash))
         axes.set_xlim(102, 0)  # from all rows to the surest
-        axes.set_ylim(0, 102)
+        least = min(it.accuracy for points in kept.values() for it in points)
+        axes.set_ylim(max(0, 100 * least // 10 * 10 - 10), 102)
         _ticks(axes, "rows that are answered, the surest last, %", "accuracy of those, %")
         legend(chart, lines, columns=2)
         return chart.svg("sweep", "Accuracy over the share of rows that are answered.")

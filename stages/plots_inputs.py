@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 2
 CELL = 104  # px high
+GAP = 20  # px between columns
 MOST_WORDS = 4
 
 
@@ -20,9 +21,9 @@ def small_multiples(statistics: Sequence[Statistic]) -> str:
     rows = -(-len(statistics) // COLUMNS)
     with inked():
         chart = Chart(28 + rows * CELL)
-        width = (WIDTH - 24) / COLUMNS
+        width = (WIDTH - GAP - 16) / COLUMNS
         for at, one in enumerate(statistics):
-            left = 8 + (at % COLUMNS) * (width + 8)
+            left = 8 + (at % COLUMNS) * (width + GAP)
             top = 28 + (at // COLUMNS) * CELL
             axes = chart.axes(
                 left=left,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from stages.figures import tenths
 from stages.metric import Metric
 from stages.reports.evaluate import PREDICTED, Evaluated, EvaluateReport
 from stages.reports.page import Answer
@@ -24,6 +25,8 @@ def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]
         "measured": metric,
         "named": lambda one: f"{SIDES[one.side]}, {WHERE[one.where]}",
         "sides": SIDES,
+        "tenths": tenths,
+        "labelled": any(one.metric for one in found.evaluated if one.where == "real"),
         "charts": _classes(found) if metric.task == "classification" else _numbers(found, files),
         "folded": [one for one in found.evaluated if one.groups or one.classes or one.residuals],
     }
@@ -49,7 +52,7 @@ def _classes(found: EvaluateReport) -> dict[str, Any]:
         if curves and "reliability" not in charts:
             charts["side"] = side
             charts["reliability"] = drawn(plots_evaluate.reliability(curves))
-    kept = {one_name(one): one.sweep for one in found.evaluated if one.sweep}
+    kept = {one_name(one): one.sweep for one in found.evaluated if len(one.sweep) > 1}
     if kept:
         charts["sweep"] = drawn(plots_evaluate.sweep(kept))
     operating = _of(found, charts.get("side", "candidate"), "real")

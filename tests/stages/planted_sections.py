@@ -15,12 +15,28 @@ NO_SINCE = NotApplicable(not_applicable="The case states no last_good.")
 
 
 def evaluated(made: dict, folder: Path, **params) -> evaluate.Outputs:
-    """Evaluate a planted world."""
+    """Evaluate a planted world, its answers neither all equally nor all wholly sure."""
+    made = made | {
+        f"{side}_outputs": _unsure(made[f"{side}_outputs"], folder / f"unsure-{side}")
+        for side in ("reference", "candidate")
+    }
     names = ("roles", "reference", "candidate", "reference_outputs", "candidate_outputs")
     given = evaluate.Inputs(
         **{name: made[name] for name in names}, last_good=None, last_good_outputs=None
     )
     return evaluate.run(evaluate.EvaluateParams(resamples=200, **params), given, folder)
+
+
+def _unsure(outputs: Path, folder: Path) -> Path:
+    generator = np.random.default_rng(0)
+    folder.mkdir()
+    for path in sorted(outputs.glob("*.npy")):
+        found = np.load(path)
+        if not path.stem.endswith(".labels"):
+            sharp = generator.uniform(1.5, 6, (len(found), 1))
+            found = (sharp * found).astype(np.float32)
+        np.save(folder / path.name, found)
+    return folder
 
 
 def other_environment() -> environments.EnvironmentsReport:
