@@ -139,7 +139,6 @@ class Differ:
 
     labels: bool
     raw: bool | None  # None: not known, as no side's raw outputs were recorded
-    same_tensors: bool  # they were given the same tensors; else each its own
 
 
 def sides_differ(
@@ -164,7 +163,7 @@ def sides_differ(
         known &= all(
             (one is None) == (two is None) for one, two in zip(given, outputs, strict=True)
         )
-    return Differ(labels=labels, raw=raw if known else None, same_tensors=bool(sets))
+    return Differ(labels=labels, raw=raw if known else None)
 
 
 def _close(ours: Any, theirs: Any, tolerance: float) -> bool:

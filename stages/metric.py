@@ -62,8 +62,8 @@ class Metric:
 
         >>> Metric("accuracy").level(0.4519), Metric("r2").level(0.4519)
         ('45.2 %', '0.452')
-        >>> Metric("r2").level(-145.8721)
-        '−145.9'
+        >>> Metric("r2").level(145.8721)
+        '145.9'
         >>> Metric("mae", "MJ/kg").level(1.2345)
         '1.23 MJ/kg'
         """
