@@ -8,14 +8,13 @@ from typing import Any
 from containers.job import Runner, RunnerError
 from containers.keys import FAMILIES, is_family
 from flows.case import LoadedCase, case_names, load_case
-from flows.plan import ENVIRONMENTS, plan
+from flows.plan import ENVIRONMENTS, catalog, plan
 from lineage import atomic
 from lineage.dvc_yaml import HEADER, compose, param_key
 from lineage.row import Row
-from stages.reports.features import LAYERS
 from stages.reports.gate import METRICS
 from stages.reports.page import ANSWER
-from stages.reports.probe import CURVE
+from stages.stage import At, Plot
 
 OVERVIEW = "artifacts/overview.json"
 
@@ -28,23 +27,7 @@ def case_graph(loaded: LoadedCase, rows: Sequence[Row]) -> Mapping[str, str]:
 def root_graph(names: Sequence[str]) -> str:
     """Return the root's dvc.yaml: what the cases share, and one stage that pulls them all in."""
     cases = [f"cases/{name}" for name in names]
-    curves: list[Any] = [
-        {
-            "layers": {
-                "x": "layer",
-                "y": {f"{case}/{LAYERS.path}": "effect" for case in cases},
-                "y_label": "effect, sim against real",
-            }
-        },
-        {
-            "few-shot": {
-                "template": "scatter",
-                "x": "labels",
-                "y": {f"{case}/{CURVE.path}": "accuracy" for case in cases},
-                "y_label": "accuracy on held-out real rows",
-            }
-        },
-    ]
+    plots = [_plot(place, place.plot, cases) for place in _plotted() if place.plot]
     overview = {
         "cmd": f"assay overview --write {OVERVIEW}",
         "deps": [f"{case}/{ANSWER.path}" for case in cases],
@@ -53,9 +36,25 @@ def root_graph(names: Sequence[str]) -> str:
     content = {
         "stages": {"overview": overview},
         "metrics": [f"{case}/{METRICS.path}" for case in cases],
-        "plots": curves,
+        "plots": plots,
     }
     return HEADER + _yaml(content)
+
+
+def _plotted() -> list[At]:
+    """Return the places that say how they are drawn, in the catalogue's order."""
+    places = [field.place for stage in catalog() for field in stage.outputs]
+    return [place for place in places if isinstance(place, At) and place.plot]
+
+
+def _plot(place: At, plot: Plot, cases: Sequence[str]) -> dict[str, Any]:
+    drawn = {
+        "template": plot.template,
+        "x": plot.x,
+        "y": {f"{case}/{place.path}": plot.y for case in cases},
+        "y_label": plot.y_label,
+    }
+    return {plot.name: drawn}
 
 
 def _yaml(content: Any) -> str:

@@ -4,7 +4,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,6 +18,17 @@ SIDES = ("reference", "candidate", "last_good")
 
 
 @dataclass(frozen=True, slots=True)
+class Plot:
+    """How `dvc plots` draws a table of figures, the cases one beside another."""
+
+    name: str
+    x: str  # columns
+    y: str
+    y_label: str
+    template: str = "linear"
+
+
+@dataclass(frozen=True, slots=True)
 class At:
     """The one place of an artifact: a path relative to the case's folder (or the workspace).
 
@@ -28,10 +39,11 @@ class At:
     root: Root = "case"
     side: str | None = None  # the one side that it belongs to: an input from a side that a case
     # does not state is None
+    plot: Plot | None = None
 
     def of(self, side: str) -> "At":
         """Return the same place on one side."""
-        return At(self.path.replace("{side}", side), self.root, side)
+        return replace(self, path=self.path.replace("{side}", side), side=side)
 
     def under(self, into: Path) -> Path:
         """Return where a running stage writes this output; `into` is the stage's own folder."""

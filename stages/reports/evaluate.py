@@ -2,11 +2,17 @@
 
 from typing import Literal
 
-from stages.stage import At, Estimate, MetricName, Report
+from stages.stage import At, Estimate, MetricName, Plot, Report
 
 EVALUATE = At("artifacts/evaluate/report.json")
-RELIABILITY = At("artifacts/evaluate/reliability.csv")  # side,where,confidence,accuracy,n
-SWEEP = At("artifacts/evaluate/sweep.csv")  # side,where,threshold,coverage,accuracy
+RELIABILITY = At(  # side,where,confidence,accuracy,n
+    "artifacts/evaluate/reliability.csv",
+    plot=Plot("reliability", "confidence", "accuracy", "accuracy of the bin", "scatter"),
+)
+SWEEP = At(  # side,where,threshold,coverage,accuracy
+    "artifacts/evaluate/sweep.csv",
+    plot=Plot("coverage", "coverage", "accuracy", "accuracy of what is answered", "scatter"),
+)
 PREDICTED = At("artifacts/evaluate/predicted.csv")
 """side,where,true,predicted: at most 300 rows of each; regression only, and no line with
 `pictures: none`."""

@@ -1,9 +1,12 @@
 """Where in the network sim and real part."""
 
-from stages.stage import At, NotApplicable, Report
+from stages.stage import At, NotApplicable, Plot, Report
 
 FEATURES = At("artifacts/features/report.json")
-LAYERS = At("artifacts/features/layers.csv")  # layer,effect,p_holm: for `dvc plots`
+LAYERS = At(  # layer,effect,p_holm
+    "artifacts/features/layers.csv",
+    plot=Plot("layers", "layer", "effect", "effect, sim against real"),
+)
 PROJECTION = At(
     "artifacts/features/projection.csv"
 )  # domain,label,x,y; no line with `pictures: none`

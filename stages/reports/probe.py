@@ -5,10 +5,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from stages.stage import At, Estimate, MetricName, NotApplicable, Report
+from stages.stage import At, Estimate, MetricName, NotApplicable, Plot, Report
 
 PROBE = At("artifacts/probe/report.json")
-CURVE = At("artifacts/probe/curve.csv")  # labels,kind,level,low,high: for `dvc plots`
+CURVE = At(  # labels,kind,level,low,high
+    "artifacts/probe/curve.csv",
+    plot=Plot("few-shot", "labels", "level", "metric on held-out real rows", "scatter"),
+)
 
 Kind = Literal["last_layer", "whole_model", "scratch"]
 KINDS: Mapping[Kind, str] = {  # what is fitted, in words
