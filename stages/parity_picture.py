@@ -22,6 +22,8 @@ POINTS = 8
 LINE_INCHES = 1.35 * POINTS / 72  # a line of text
 LONGEST = 50  # characters across the picture
 COLOURS = (3, 4)  # channels of a picture that can be shown in colour
+MOST_CHANNELS = 16
+FEWEST_MOMENTS = 4  # for each channel
 MAX_CHANNELS_FIRST = 16  # a first axis of up to so many, shorter than the others, holds channels
 PLANE, VOLUME = 2, 3  # numbers of axes
 
@@ -97,18 +99,37 @@ def _panel(
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     axes.set_title(f"{title}\n{low:.3g} to {high:.3g}", fontsize=POINTS, pad=3)
     if values.ndim == 1:
-        axes.plot(values, linewidth=1)
-        axes.tick_params(labelbottom=False, labelleft=False, length=2)  # the title has the range
+        _lines(axes, values)
+        return
+    if _is_signal(values):
+        _lines(axes, values if values.shape[0] > values.shape[1] else values.T)
         return
     axes.set_axis_off()
     if signed:
-        flat = values if values.ndim == PLANE else values.mean(axis=-1)
+        flat = values if values.ndim == PLANE else _largest(values)
         reach = float(np.abs(flat).max()) or 1.0
         axes.imshow(flat, cmap="RdBu_r", vmin=-reach, vmax=reach, interpolation="nearest")
     elif values.ndim == PLANE:
         axes.imshow(values, cmap="gray", interpolation="nearest")
     else:
         axes.imshow((values - low) / ((high - low) or 1.0), interpolation="nearest")
+
+
+def _lines(axes: "Axes", values: "NDArray[np.float64]") -> None:
+    axes.plot(values, linewidth=1)
+    axes.tick_params(labelbottom=False, labelleft=False, length=2)  # the title has the range
+
+
+def _is_signal(values: "NDArray[np.float64]") -> bool:
+    """Tell moments by channels from a picture: a few channels, many times as many moments."""
+    fewer, more = sorted(values.shape[:2])
+    return values.ndim == PLANE and fewer <= MOST_CHANNELS and more >= FEWEST_MOMENTS * fewer
+
+
+def _largest(difference: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Return each place's largest difference with its sign: a mean of exchanged colours is 0."""
+    most = np.abs(difference).argmax(axis=-1)[..., None]
+    return np.take_along_axis(difference, most, axis=-1)[..., 0]
 
 
 def _png(figure: Figure) -> bytes:
