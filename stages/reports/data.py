@@ -37,4 +37,6 @@ class DataReport(Report):
     """What was taken in."""
 
     datasets: dict[str, DatasetSummary]  # train (may be missing), sim, real
-    recorded: dict[str, RecordedSummary] = Field(default_factory=dict)  # side -> what was logged of it
+    recorded: dict[str, RecordedSummary] = Field(
+        default_factory=dict
+    )  # side -> what was logged of it
