@@ -22,9 +22,8 @@ POINTS = 8
 LINE_INCHES = 1.35 * POINTS / 72  # a line of text
 LONGEST = 50  # characters across the picture
 COLOURS = (3, 4)  # channels of a picture that can be shown in colour
-MOST_CHANNELS = 16
 FEWEST_MOMENTS = 4  # for each channel
-MAX_CHANNELS_FIRST = 16  # a first axis of up to so many, shorter than the others, holds channels
+MAX_CHANNELS_FIRST = 16  # the shortest axis of up to so many holds channels
 PLANE, VOLUME = 2, 3  # numbers of axes
 
 
@@ -123,7 +122,7 @@ def _lines(axes: "Axes", values: "NDArray[np.float64]") -> None:
 def _is_signal(values: "NDArray[np.float64]") -> bool:
     """Tell moments by channels from a picture: a few channels, many times as many moments."""
     fewer, more = sorted(values.shape[:2])
-    return values.ndim == PLANE and fewer <= MOST_CHANNELS and more >= FEWEST_MOMENTS * fewer
+    return values.ndim == PLANE and fewer <= MAX_CHANNELS_FIRST and more >= FEWEST_MOMENTS * fewer
 
 
 def _largest(difference: "NDArray[np.float64]") -> "NDArray[np.float64]":
