@@ -146,3 +146,60 @@ def test_a_torch_module_is_put_in_evaluation_mode(toy):
     batch = toys.RAW.astype(np.float32)
     np.testing.assert_array_equal(ask(batch), ask(batch))
     assert not model.training
+
+
+def test_a_regressions_only_output_is_its_answer(toy):
+    _, outputs = run(toy, "single", task="regression")
+    labels = np.load(outputs / "sim.labels.npy")
+    assert labels.dtype == np.float64
+    np.testing.assert_array_equal(labels, toys.RAW[:20, 0, 0])
+
+
+def test_a_regression_with_several_outputs_needs_postprocessing(toy):
+    with pytest.raises(CaseCodeError, match=r"3 outputs a row: state reference.postprocess"):
+        run(toy, task="regression")
+    (toy.folder / "out").rename(toy.folder / "before")
+    _, outputs = run(toy, postprocess="floats", task="regression")
+    assert np.load(outputs / "sim.labels.npy").dtype == np.float64
+
+
+def layers_of(outputs):
+    return json.loads((outputs.parent / "layers/layers.json").read_text())
+
+
+def test_layers_are_read_of_rows_that_prove_nothing(toy):
+    pytest.importorskip("torch")
+    (toy.folder / "code/toy_models.py").write_text(
+        "import torch\n"
+        "def build(folder):\n"
+        "    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(24, 3))\n"
+    )
+    _, outputs = run(toy, layers=["1"])
+    told = layers_of(outputs)
+    assert told["real"] == list(range(0, 40, 2)), "every other row has the role prove"
+    assert np.load(outputs.parent / "layers/1.real.npy").shape == (20, 3)
+    found = np.load(outputs.parent / "layers/1.sim.npy")
+    np.testing.assert_allclose(found, np.load(outputs / "sim.npy"), rtol=1e-6)
+
+
+def test_what_has_no_layers_says_why(toy):
+    _, outputs = run(toy)
+    assert (
+        layers_of(outputs)["why_not"] == "The case lists no reference.layers, so no layer was read."
+    )
+    (toy.folder / "out").rename(toy.folder / "before")
+    _, outputs = run(toy, layers=["fc"])
+    assert "The model is a function, no torch module with layers" in layers_of(outputs)["why_not"]
+
+
+def test_what_worked_last_is_asked_about_its_own_tensors_alone(toy):
+    np.save(toy.folder / "real-last_good.npy", toys.RAW.astype(np.float32))
+    report, _ = run(toy, side="last_good")
+    assert set(report.sets) == {"sim", "real-last_good"}
+
+
+def test_tensors_that_nobody_logged_are_absent_and_not_wrong(toy):
+    np.save(toy.folder / "real-candidate.npy", np.zeros(0, np.float32))
+    report, _ = run(toy)
+    assert "no tensors of the candidate were logged" in report.absent["real-candidate"]
+    assert report.errors == {}

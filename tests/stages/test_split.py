@@ -1,4 +1,5 @@
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -102,3 +103,36 @@ def test_nothing_left_by_the_contract_is_named(tmp_path):
 def test_shares_that_make_no_sense_are_refused(roles):
     with pytest.raises(ValidationError, match="expected a share for each of"):
         SplitParams(roles=roles)
+
+
+def log(tmp_path, ids):
+    (tmp_path / "recorded/candidate").mkdir(parents=True)
+    (tmp_path / "recorded/candidate/ids.json").write_text(json.dumps(ids))
+
+
+def test_real_rows_that_were_not_logged_are_left_out_and_counted(tmp_path):
+    log(tmp_path, ["real-4", "real-0", "another"])
+    report, roles = split(tmp_path, ["0"] * 5, list("abcde"))
+    assert report.not_recorded == 3
+    assert roles.loc[roles["dataset"] == "real", "id"].tolist() == ["real-0", "real-4"]
+
+
+def test_a_recording_of_other_rows_is_refused_with_ids_of_both(tmp_path):
+    log(tmp_path, ["frame-1", "frame-2"])
+    with pytest.raises(InputFault, match=r"ids are like real-0; the recording's like frame-1, fr"):
+        split(tmp_path, ["0"], ["a"])
+
+
+def test_targets_of_a_regression_keep_their_shares_over_their_range(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = [f"{value:.3f}" for value in rng.normal(size=300)]
+    report, roles = split(tmp_path, labels, [""] * 300, task="regression")
+    real = roles[roles["role"].isin(["diagnose", "fit", "prove"])]
+    assert min(report.rows[name] for name in ("diagnose", "fit", "prove")) > 90
+    means = real["label"].astype(float).groupby(real["role"]).mean()
+    assert means.max() - means.min() < 0.1
+
+
+def test_a_target_that_is_no_number_is_named(tmp_path):
+    with pytest.raises(InputFault, match=r"real-1 is 'warm', no number\. State the target's range"):
+        split(tmp_path, ["-1.5e-3", "warm"], list("ab"), task="regression")

@@ -99,3 +99,66 @@ def test_a_step_that_works_in_place_spoils_nobodys_input(toy):
     left = np.load(into / "steps/01_add.reference.npy")
     right = np.load(into / "steps/01_add.candidate.npy")
     np.testing.assert_array_equal(left, right + np.uint8(1))
+
+
+def test_steps_stated_alike_are_exchanged_only_where_another_image_makes_them_differ(toy):
+    where = {"reference_image": "torch", "candidate_image": "serve:1"}
+    report, _ = run(toy, REFERENCE, **where)
+    assert report.steps == []
+
+
+def test_what_another_image_makes_of_the_same_words_is_exchanged(toy, monkeypatch):
+    """The candidate's image is played by a module that knows which side asks."""
+    code = (
+        "import inspect\n\n"
+        "def scale(image):\n"
+        "    known = [frame.frame.f_locals for frame in inspect.stack()]\n"
+        "    side = next(names['side'] for names in known if 'side' in names)\n"
+        "    return image / (16.0 if side == 'candidate' else 255.0)\n"
+    )
+    (toy.folder / "code/toy_images.py").write_text(code)
+    same = {"name": "scale", "call": "toy_images:scale", "args": {}}
+    steps = [toys.step("decode"), same]
+    report, into = run(toy, steps, steps, reference_image="torch", candidate_image="serve:1")
+    assert [step.key for step in report.steps] == ["01_scale"]
+    np.testing.assert_allclose(np.load(into / "tensors/01_scale.npy"), toys.RAW / 16, rtol=1e-6)
+
+
+def test_pictures_of_several_sizes_are_exchanged_one_by_one(toy):
+    reference = [toys.step("decode", "ragged"), toys.step("mean", "flat_sum")]
+    candidate = [toys.step("decode"), toys.step("mean", "flat_sum")]
+    report, into = run(toy, candidate, reference)
+    assert report.steps[0].error is None
+    whole = toys.RAW.reshape(40, -1).sum(1).astype(np.float32)
+    np.testing.assert_array_equal(np.load(into / "tensors/00_decode.npy")[:, 0], whole)
+
+
+def test_raw_samples_are_not_copied(toy):
+    run(toy, [toys.step("decode", "turned"), REFERENCE[1]])
+    kept = sorted(path.name for path in (toy.folder / "swap-inputs/values").iterdir())
+    assert kept == ["00_decode.after.npys", "keys.json"]
+
+
+def test_a_program_is_exchanged_as_a_function_is(toy):
+    import sys
+
+    body = (
+        f"#!{sys.executable}\n"
+        "import io, sys, numpy as np\n"
+        "given = sys.stdin.buffer\n"
+        "while given.peek(1):\n"
+        "    np.lib.format.read_magic(given)\n"
+        "    shape, _, dtype = np.lib.format.read_array_header_1_0(given)\n"
+        "    numbers = given.read(int(np.prod(shape)) * dtype.itemsize)\n"
+        "    answer = io.BytesIO()\n"
+        "    np.save(answer, np.frombuffer(numbers, dtype).reshape(shape)[::-1, ::-1])\n"
+        "    sys.stdout.buffer.write(answer.getvalue())\n"
+        "    sys.stdout.buffer.flush()\n"
+    )
+    (toy.folder / "code/turn").write_text(body)
+    (toy.folder / "code/turn").chmod(0o755)
+    turn = {"name": "decode", "call": None, "command": ["turn"], "args": {}}
+    report, into = run(toy, [turn, REFERENCE[1]])
+    assert [(s.error, s.candidate_call) for s in report.steps] == [(None, "turn")]
+    turned = np.load(into / "tensors/00_decode.npy")
+    np.testing.assert_allclose(turned, np.rot90(toys.RAW, 2, (1, 2)) / 255, rtol=1e-6)
