@@ -54,7 +54,7 @@ def build(stated: Stated, where: str, weights: Path) -> Any:
     if not isinstance(stated, str):
         raise CaseCodeError(f"{where}: a program is asked, and cannot be taken apart.")
     if stated in SUFFIXES:
-        return runtimes.load(stated, weights, where, "cpu").ask
+        return runtimes.load(stated, weights, where).ask
     function = load(stated, where)
     folder = weights.parent if weights.is_file() else weights
     with calling(f"{where} ({stated}), given the weights in {folder},"):
@@ -69,7 +69,8 @@ def opened(stated: Stated, where: str, weights: Path, wanted: str) -> Iterator[M
         stated: module:function, a runtime's name, or a command.
         where: the key that states it: `candidate.model`.
         weights: the folder of the weights, or one file.
-        wanted: `cpu`, or `auto` for a GPU where the model's own torch has one.
+        wanted: `cpu`, or `auto` for a GPU where the case's own torch module can have one; a model
+            that is a file runs on the CPU, as devices may stand in the file itself.
 
     Raises:
         CaseCodeError: it cannot be opened.
@@ -82,22 +83,12 @@ def opened(stated: Stated, where: str, weights: Path, wanted: str) -> Iterator[M
             program.finish()
         return
     if stated in SUFFIXES:
-        runtime = runtimes.load(stated, weights, where, _device_of(stated, wanted))
+        runtime = runtimes.load(stated, weights, where)
         yield Model(what, as_function(runtime.ask, what, "cpu"), runtime.reading)
         return
     model = build(stated, where, weights)
     ask = as_function(model, what, choose_device(wanted))
     yield Model(what, ask, _reading(model, ask, where))
-
-
-def _device_of(runtime: str, wanted: str) -> str:
-    if runtime == "onnx" or wanted != "auto":
-        return "cpu"
-    try:
-        import torch
-    except ImportError:
-        return "cpu"  # said where the model is loaded
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _reading(model: Any, ask: Predict, where: str) -> Reading:

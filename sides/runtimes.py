@@ -55,7 +55,7 @@ def weights_file(runtime: str, weights: Path, where: str) -> Path:
     )
 
 
-def load(runtime: str, weights: Path, where: str, device: str) -> Any:
+def load(runtime: str, weights: Path, where: str) -> Any:
     """Open a model's file by its runtime.
 
     Raises:
@@ -65,7 +65,7 @@ def load(runtime: str, weights: Path, where: str, device: str) -> Any:
     kinds = {"onnx": Onnx, "torchscript": TorchScript, "exported": Exported}
     try:
         with calling(f"{where} ({runtime}), given {path.name},"):
-            return kinds[runtime](path, where, device)
+            return kinds[runtime](path, where)
     except CaseCodeError as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
             name, family = PACKAGES[runtime], FAMILIES[runtime]
@@ -92,15 +92,14 @@ def in_pieces(
 class TorchScript:
     """A file of `torch.jit.save`."""
 
-    def __init__(self, path: Path, where: str, device: str) -> None:  # noqa: ARG002  one signature for all
+    def __init__(self, path: Path, where: str) -> None:  # noqa: ARG002  one signature for all
         import torch
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch.jit is deprecated; the file is what there is
             load_script: Any = torch.jit.load
-            self._module = load_script(str(path), map_location=device)
+            self._module = load_script(str(path), map_location="cpu")
         self._module.eval()
-        self._device = device
 
     def ask(self, batch: NDArray[Any]) -> Any:
         """Run one batch."""
@@ -108,7 +107,7 @@ class TorchScript:
 
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self._module(torch.from_numpy(batch).to(self._device))
+            return self._module(torch.from_numpy(batch))
 
     def reading(self, layers: Sequence[str]) -> Any:  # noqa: ARG002  one signature for all
         """Say why its layers cannot be read."""
@@ -118,15 +117,14 @@ class TorchScript:
 class Exported:
     """A file of `torch.export.save`."""
 
-    def __init__(self, path: Path, where: str, device: str) -> None:
+    def __init__(self, path: Path, where: str) -> None:
         import torch
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._program = torch.export.load(str(path))
-            self._module = self._program.module().to(device)
+            self._module = self._program.module()
         self._where = where
-        self._device = device
         self._rows = _fixed_rows(self._program)
 
     def ask(self, batch: NDArray[Any]) -> Any:
@@ -137,8 +135,8 @@ class Exported:
         import torch
 
         with torch.no_grad():
-            made = module(torch.from_numpy(batch).to(self._device))
-        return made.cpu().numpy() if isinstance(made, torch.Tensor) else made
+            made = module(torch.from_numpy(batch))
+        return made.numpy() if isinstance(made, torch.Tensor) else made
 
     @contextmanager
     def reading(self, layers: Sequence[str]) -> Iterator[Read]:
@@ -147,7 +145,7 @@ class Exported:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            module = torch.export.unflatten(self._program).to(self._device)
+            module = torch.export.unflatten(self._program)
         what = self._where.replace(".model", ".layers")
         with hooked(module, lambda piece: self._run(module, piece), layers, what) as read:
             yield lambda batch: _read_in_pieces(read, self._rows, batch)
@@ -178,7 +176,7 @@ def _fixed_rows(program: Any) -> Optional[int]:
 class Onnx:
     """An ONNX file on onnxruntime's CPU provider: its first input, its first output."""
 
-    def __init__(self, path: Path, where: str, device: str) -> None:  # noqa: ARG002  one signature for all
+    def __init__(self, path: Path, where: str) -> None:
         self._path = path
         self._where = where
         self._session = _session(str(path))
