@@ -16,10 +16,13 @@ from stages.reports.diagnose import (
     Level,
     Part,
 )
+from stages.reports.environments import ENVIRONMENTS, EnvironmentsReport
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
+from stages.reports.inputs import INPUTS, InputsAnswer
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
+from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import ROLES
 from stages.reports.swap import SWAP, SwapAnswer, SwapReport
 from stages.stage import FromCase, MetricName, Params, Share, Stage
@@ -66,6 +69,9 @@ class Inputs:
     swap: Annotated[SwapAnswer, SWAP]
     features: Annotated[FeaturesAnswer, FEATURES]
     probe: Annotated[ProbeAnswer, PROBE]
+    environments: Annotated[EnvironmentsReport | None, ENVIRONMENTS] = None
+    inputs: Annotated[InputsAnswer | None, INPUTS] = None
+    since: Annotated[SinceAnswer | None, SINCE] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +155,9 @@ def _scene(
         drop=drop,
         needed=to_see(drop, own, known, seen_by.real),
         deviations=seen_by.deviations(),
+        environments=inputs.environments,
+        inputs=inputs.inputs,
+        since=inputs.since,
     )
 
 
@@ -177,6 +186,7 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
     from stages import verdicts
     from stages.actions import action, mend_first
     from stages.evidence import evidence
+    from stages.facts_evidence import facts
 
     shares = scene.shares
     names: list[Component] = ["data", "preprocessing", "model", "deployment"]
@@ -206,7 +216,7 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
                 title=verdicts.title(cause, scene),
                 explains=None if cause.explains is None else estimate(cause.explains),
                 strength=cause.strength,
-                evidence=evidence(cause, scene),
+                evidence=[*evidence(cause, scene), *facts(cause, scene)],
                 action=action(cause, scene),
                 harmless=cause.harmless,
                 undecided=cause.undecided,

@@ -7,10 +7,13 @@ from assay.power import Needed
 from assay.ranking import Cause
 from assay.shares import EVERYTHING, MODEL, NOTHING, Shares
 from stages.metric import Metric
+from stages.reports.environments import EnvironmentsReport
 from stages.reports.features import FeaturesAnswer
+from stages.reports.inputs import InputsAnswer
 from stages.reports.parity import OwnDifference, ParityAnswer, ParityReport
 from stages.reports.predict import PredictReport
 from stages.reports.probe import ProbeAnswer
+from stages.reports.since import SinceAnswer
 from stages.reports.swap import SwapAnswer, SwappedStep, SwapReport
 
 
@@ -35,6 +38,9 @@ class Scene:
     drop: float  # that `needed` labels would show
     needed: Needed | None
     deviations: tuple[float, float] | None  # of the targets, on validation and on real rows
+    environments: EnvironmentsReport | None = None
+    inputs: InputsAnswer | None = None
+    since: SinceAnswer | None = None
 
     def levels(self) -> list[tuple[str, Metric, Interval]]:
         """Name each level with its metric, validation first and the deployment last."""
