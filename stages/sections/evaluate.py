@@ -26,6 +26,7 @@ def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]
         "named": lambda one: f"{SIDES[one.side]}, {WHERE[one.where]}",
         "sides": SIDES,
         "tenths": tenths,
+        "measured_on_real": {it.side: it.metric for it in found.evaluated if it.where == "real"},
         "labelled": any(one.metric for one in found.evaluated if one.where == "real"),
         "charts": _classes(found) if metric.task == "classification" else _numbers(found, files),
         "folded": [one for one in found.evaluated if one.groups or one.classes or one.residuals],
