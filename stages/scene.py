@@ -62,13 +62,18 @@ class Scene:
             return "real, reference"
         return "real, reference behind the candidate's preprocessing"
 
-    def mended(self, causes: list[Cause]) -> Interval | None:
-        """Find the level with the parts of these causes from the reference; None: not measured."""
+    def mended(self, causes: list[Cause], *, same_model: bool) -> Interval | None:
+        """Find the level with the parts of these causes from the reference; None: not measured.
+
+        Where the models answer alike, a recorded one need not be asked again.
+        """
         parts = {
             MODEL if cause.component in ("model", "postprocessing") else cause.component
             for cause in causes
         }
         left = NOTHING if "deployment" in parts else EVERYTHING - parts
+        if left not in self.shares.cells and same_model and left <= {MODEL}:
+            left = NOTHING
         return self.shares.cells.get(left)
 
     def own_difference(self, cause: Cause) -> OwnDifference | None:

@@ -57,7 +57,7 @@ def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
         said = [f"{title(first, scene)}.", _unclear(first, scene), _before(scene)]
         return _joined(*said, action(first, scene), *end)
     first, *others = clear
-    said = [f"{title(first, scene)}.", _after(clear, scene), _cost(first, scene)]
+    said = [f"{title(first, scene)}.", _after(clear, causes, scene), _cost(first, scene)]
     said += [*(_also(cause, scene) for cause in others), _before(scene)]
     return _joined(*said, action(first, scene), *end)
 
@@ -145,11 +145,12 @@ def _what_is_lost(scene: Scene) -> str:
     return f"what {_of(scene, '')} loses"
 
 
-def _after(clear: list[Cause], scene: Scene) -> str:
+def _after(clear: list[Cause], causes: tuple[Cause, ...], scene: Scene) -> str:
     """Say what the deployment does now and what it does once its own causes are mended."""
     metric, now = scene.metric, scene.shares.candidate
     deployment = [cause for cause in clear if not is_data(cause)]
-    mended = scene.mended(deployment) if deployment else None
+    same = not any(cause.component in ("model", "postprocessing") for cause in causes)
+    mended = scene.mended(deployment, same_model=same) if deployment else None
     if now is None or mended is None:
         return ""
     now, mended = metric.shown(now), metric.shown(mended)

@@ -33,6 +33,11 @@ def test_tensors_and_predictions_tell_preprocessing_from_model_in_one_order(tmp_
     assert any("a recording cannot be asked" in said for said in found.not_examined)
 
 
+def test_a_recorded_model_that_answers_alike_need_not_be_asked_again(tmp_path):
+    found = diagnosed(tmp_path, ("tensors", "predictions"), steps={"turn": (0.5, "transpose")})
+    assert " now, 97.0 % with that mended." in found.verdict
+
+
 def test_predictions_alone_leave_one_part(tmp_path):
     found = diagnosed(tmp_path, ("predictions",), **BROKEN)
     assert set(parts(found)) == {"data", "deployment"}
