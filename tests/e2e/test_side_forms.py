@@ -162,8 +162,12 @@ def test_a_program_in_c(workspace: Clone) -> None:
     (code / "decode.c").write_text(source)
     subprocess.run([COMPILER, "-O2", "-o", "decode", "decode.c"], cwd=code, check=True)
     steps = TURNED.replace("call: toy_steps:from_buffer", "command: [decode]")
-    report = investigate(workspace, "  image: base\n  model: toy_model:build\n" + steps)
+    side = "  image: base\n  model: toy_model:build\n"
+    report = investigate(workspace, f"{side}{steps}last_good:\n  like: reference\n")
     assert_the_fault_is_named(report)
+    # What worked last is a third side: the program came since.
+    assert report["since"]["first_differing_step"] == "decode"
+    assert report["since"]["before"]["value"] > report["since"]["after"]["value"]
 
 
 @pytest.fixture(scope="module")
