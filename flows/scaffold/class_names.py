@@ -1,14 +1,17 @@
 """Labels as a model counts them: one mapping of names to numbers for all sets."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from flows.faults import Faults
+from flows.scaffold.samples import is_number
 
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0*)?")
 UNLABELLED = "-1"  # what libraries write where there is no label
 NUM_SHOWN = 8
+MAX_CLASSES = 100_000  # more is no class number but an id or a quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,9 @@ def _declared_names(declared: Mapping[str, tuple[str, ...]]) -> tuple[tuple[str,
 
 def _counted(found: set[str], stated: int | None) -> Classes:
     whole = {label for label in found if WHOLE.fullmatch(label)}
+    if whole != found and all(map(is_number, found)):
+        told = f"labels are numbers with a fraction ({shown(sorted(found - whole))})"
+        raise Faults(f"{told}. Quantities: --task regression. Names: --classes NAME,NAME,...")
     if whole and whole != found:
         raise Faults(
             f"labels are partly numbers ({shown(sorted(whole))}), partly names "
@@ -122,6 +128,9 @@ def _counted(found: set[str], stated: int | None) -> Classes:
             if not 0 <= numbers[0] <= numbers[-1] < count:
                 told = f"labels are {numbers[0]} to {numbers[-1]}"
                 raise Faults(f"{told}, and --classes {stated} means 0 to {count - 1}.")
+            if count > MAX_CLASSES:
+                told = f"labels are {numbers[0]} to {numbers[-1]}, which would mean {count} classes"
+                raise Faults(f"{told}. Quantities: --task regression. Ids: another --label-column.")
             names = tuple(map(str, range(count)))
             return Classes(names, renamed=False, origin="labels are class numbers already")
         names = tuple(map(str, numbers))
@@ -143,8 +152,6 @@ def regression_label(text: str) -> str:
     """
     if not text:
         return ""
-    try:
-        float(text)
-    except ValueError:
-        raise Faults(f"the label {text!r} is no number.") from None
+    if not is_number(text) or not math.isfinite(float(text)):
+        raise Faults(f"the label {text!r} is no finite number.")
     return text

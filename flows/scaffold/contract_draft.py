@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flows.scaffold.class_names import shown
-from flows.scaffold.read_tables import is_number
+from flows.scaffold.samples import is_number
 from flows.scaffold.set_facts import SetFacts
 
 MARGIN = 0.05

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.faults import Faults
-from flows.scaffold.samples import size_bytes
 
 PREFIX = "dvc:"
 IN_GIT_BYTES = 1_000_000
@@ -57,8 +56,8 @@ def keep_out_of_git(path: Path, workspace: Path, *, private: bool = False) -> bo
     Raises:
         Faults: DVC refused; its last words.
     """
-    num_files = sum(1 for file in path.rglob("*") if file.is_file())
-    if not private and size_bytes(path) <= IN_GIT_BYTES and num_files <= IN_GIT_FILES:
+    sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
+    if not private and sum(sizes) <= IN_GIT_BYTES and len(sizes) <= IN_GIT_FILES:
         return False
     _dvc(["add", str(path)], workspace, path.name)
     return True
@@ -86,7 +85,7 @@ def keep_private(folder: Path) -> None:
 
 def _dvc(words: list[str], workspace: Path, where: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "dvc", *words, "--quiet"],
+        [sys.executable, "-m", "dvc", *words],
         cwd=workspace,
         capture_output=True,
         text=True,
@@ -94,6 +93,7 @@ def _dvc(words: list[str], workspace: Path, where: str) -> None:
         stdin=subprocess.DEVNULL,
     )
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        told = "; ".join(said[:3]).removeprefix("ERROR: ") or f"it ended with {done.returncode}"
+        # With --quiet it would not say why.
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        told = "; ".join(said).replace("ERROR: ", "") or f"it ended with {done.returncode}"
         raise Faults(f"{where}: `dvc {words[0]}` refused: {told}")

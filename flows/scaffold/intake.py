@@ -10,7 +10,7 @@ from flows.scaffold.class_names import Classes, regression_label, settle
 from flows.scaffold.samples import Columns, Rows, write_samples
 from flows.scaffold.sources import is_dataset, open_source
 from stages.dataset import MANIFEST, read_manifest
-from stages.dataset_folder import take_in
+from stages.dataset_folder import COLUMNS, take_in
 from stages.stage import InputFault
 
 ORDER = ("sim", "real", "train")
@@ -122,10 +122,9 @@ def _label(one: _Read, classes: Classes | None, where: str) -> None:
 
 
 def _write_manifest(folder: Path, rows: Rows) -> None:
-    first = ("id", "row", "path", "label", "group")
-    free = dict.fromkeys(name for row in rows for name in row if name not in first)
+    free = dict.fromkeys(name for row in rows for name in row if name not in COLUMNS)
     with (folder / MANIFEST).open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, [*first, *free], restval="", lineterminator="\n")
+        table = csv.DictWriter(file, [*COLUMNS, *free], restval="", lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
 

@@ -117,7 +117,9 @@ def open_saved(folder: Path, part: str, where: str) -> Stored:
         parts = _json(folder / DICT, where).get("splits", [])
         part = part or (parts[0] if len(parts) == 1 else "")
         if part not in parts:
-            raise Faults(f"{where}: it has the parts {', '.join(parts)}. Name one: PATH#{parts[0]}")
+            told = ", ".join(parts) or "(none)"
+            one = next(iter(parts), "PART")
+            raise Faults(f"{where}: it has the parts {told}. Name one: PATH#{one}")
         folder = folder / part
     state = _json(folder / STATE, where)
     if state.get("_indices_data_files") or state.get("_indices_files"):

@@ -15,6 +15,7 @@ from flows.scaffold.samples import (
     Item,
     Reading,
     free_columns,
+    is_number,
     pick,
     text_of,
 )
@@ -134,15 +135,6 @@ def _first_texts(table: Table, names: list[str]) -> dict[str, str]:
     return {**{name: "it is empty" for name in names if name not in filled}, **found}
 
 
-def is_number(text: str) -> bool:
-    """Tell whether a text is one number, infinite ones included."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text  # Python's own way to write 1_000
-
-
 def check_features(
     chosen: tuple[str, ...], candidates: list[str], text: dict[str, str], where: str
 ) -> None:
@@ -152,7 +144,8 @@ def check_features(
         Faults: each feature that is missing or holds text, with the first line.
     """
     if not chosen:
-        raise Faults(f"{where}: no column holds numbers only. It has: {', '.join(candidates)}.")
+        told = shown([f"{name} ({text[name]})" for name in candidates]) or "none but label and id"
+        raise Faults(f"{where}: no column holds numbers only. It has: {told}.")
     faults = [
         f"{where}: there is no column {name}, a feature of sim."
         for name in chosen

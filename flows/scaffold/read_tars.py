@@ -77,7 +77,7 @@ def _members(shard: Path, where: str) -> Iterator[tuple[str, bytes]]:
     """
     if shard.suffix == ".tar" and shard.stat().st_size % BLOCK_BYTES:
         raise Faults(f"{where}: it is cut off: its size is no multiple of {BLOCK_BYTES}.")
-    last = "no member"
+    last = "its beginning"
     try:
         with tarfile.open(shard, "r|*") as archive:
             for member in archive:

@@ -1,7 +1,6 @@
 """Raw samples on their way from a source to a dataset folder, one at a time."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from flows.faults import Faults
 from stages.dataset import SAMPLES
+from stages.dataset_folder import COLUMNS, MISSING
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-RESERVED = ("id", "row", "path", "label", "group", "label_name")
-MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>"}
-MIN_RANK = 2  # rows, and at least one number in each
+RESERVED = (*COLUMNS, "label_name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +63,18 @@ def write_samples(reading: Reading, target: Path, where: str) -> Rows:
         The rows of its manifest, whose labels are still as the source has them.
 
     Raises:
-        Faults: a sample has another shape or type than those before it, or there is none.
+        Faults: a sample has another shape or type than those before it, an id stands twice, or
+            there is no sample.
     """
     target.mkdir(parents=True)
     rows: Rows = []
+    known: set[str] = set()
     with GrowingArray(target / SAMPLES) as array:
         for item in reading.items:
+            if item.id in known:
+                told = f"the id {item.id} stands twice, again in row {len(rows)} (from 0)"
+                raise Faults(f"{where}: {told}. Name the column of the ids: --id-column.")
+            known.add(item.id)
             row = {"id": item.id, "row": "", "path": ""}
             if item.file:
                 row["path"] = _write_file(item, target, where)
@@ -136,7 +140,7 @@ class GrowingArray:
         import numpy as np
 
         row = np.asarray(sample)
-        if row.dtype.kind not in "biuf" or row.ndim < MIN_RANK - 1:
+        if row.dtype.kind not in "biuf" or row.ndim == 0:
             raise Faults(f"{what}: expected numbers with at least one axis, got {described(row)}.")
         if self._file is None:
             self._first = row
@@ -176,6 +180,15 @@ def text_of(value: Any) -> str:
     return "" if text.lower() in MISSING else text
 
 
+def is_number(text: str) -> bool:
+    """Tell whether a text is one number, infinite ones included."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # Python's own way to write 1_000
+
+
 def free_columns(cells: dict[str, Any]) -> dict[str, str]:
     """Return free metadata; a name that a manifest needs itself gets `source_` before it."""
     named = {}
@@ -195,12 +208,3 @@ def pick(named: str | None, usual: tuple[str, ...], columns: list[str]) -> str |
 LABEL_NAMES = ("label", "labels", "target", "y", "class")
 ID_NAMES = ("id", "sample_id", "uuid", "key", "__key__")
 GROUP_NAMES = ("group", "session", "device")
-
-
-def size_bytes(folder: Path) -> int:
-    """Return the size of all files of a folder, or of one file."""
-    if folder.is_file():
-        return folder.stat().st_size
-    return sum(
-        (Path(place) / name).stat().st_size for place, _, names in os.walk(folder) for name in names
-    )

@@ -173,7 +173,20 @@ def test_what_is_of_no_known_kind(tmp_path):
 
 def test_an_id_that_stands_twice(tmp_path):
     table = made.table(tmp_path / "t.csv", ["id", "a", "label"], [["s", 1, "x"], ["s", 2, "y"]])
-    assert "the id stands twice: line 3 (s)" in refusal(table, tmp_path)
+    told = refusal(table, tmp_path)
+    assert "the id s stands twice, again in row 1" in told
+    assert "--id-column" in told
+
+
+def test_a_table_without_rows(tmp_path):
+    table = made.table(tmp_path / "t.csv", ["id", "a", "label"], [])
+    assert "no column holds numbers only. It has: a (it is empty)" in refusal(table, tmp_path)
+
+
+def test_saved_data_that_name_no_part(tmp_path):
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf/dataset_dict.json").write_text('{"splits": []}')
+    assert "it has the parts (none)" in refusal(tmp_path / "hf", tmp_path)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

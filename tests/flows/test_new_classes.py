@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.faults import Faults
-from flows.scaffold.class_names import WHOLE, settle
+from flows.scaffold.class_names import regression_label, settle
+from flows.scaffold.samples import is_number
 
 names = st.text(st.characters(categories=("L", "N", "P", "Zs")), min_size=1, max_size=8)
-words = names.filter(lambda name: not WHOLE.fullmatch(name) and name == name.strip())
+words = names.filter(lambda name: not is_number(name) and name == name.strip())
 sets = st.dictionaries(st.sampled_from(["sim", "real", "train"]), st.lists(words), min_size=1)
 
 
@@ -63,8 +64,17 @@ def test_classes_of(labels, stated, names):
         pytest.param(["cat", "cow"], "cat,dog", "no class of the order of --classes", id="unknown"),
         pytest.param(["cat"], "3", "1 different labels", id="fewer names than stated"),
         pytest.param(["cat"], "cat,cat", "different names", id="a name twice"),
+        pytest.param(["0", "2000000000"], None, "2000000001 classes", id="an id as a class"),
+        pytest.param(["0", "1"], "2000000000", "2000000000 classes", id="too many stated"),
+        pytest.param(["0.5", "1"], None, "--task regression", id="quantities"),
     ],
 )
 def test_classes_are_refused(labels, stated, says):
     with pytest.raises(Faults, match=says):
         settle({"sim": labels}, stated)
+
+
+@pytest.mark.parametrize("text", ["cat", "inf", "1_000"])
+def test_what_is_no_quantity_is_refused(text):
+    with pytest.raises(Faults, match="no finite number"):
+        regression_label(text)
