@@ -102,8 +102,9 @@ def read_listed_files(path: Path, columns: Columns, where: str) -> Reading:
         raise Faults(f"{where}: {path.name}: no such file: {', '.join(missing[:NUM_SHOWN])}{more}.")
     listed = {text_of(cells.get(column)) for _, cells in table.rows()}
     beside = [p for p in files_of(path.parent) if p.suffix.lower() in PICTURES]
-    left = [p.name for p in beside if p.relative_to(path.parent).as_posix() not in listed]
-    notes = [f"{len(left)} pictures are not listed in {path.name}: {left[0]}, ..."] if left else []
+    num_left = sum(1 for p in beside if p.relative_to(path.parent).as_posix() not in listed)
+    # None is named: the note stands in the README, and names may be those of persons.
+    notes = [f"{num_left} pictures are not listed in {path.name}"] if num_left else []
     names = list(table.columns)
     notes += told_of_roles(roles_of(names, columns), columns, names)
     kind = f"files listed in {path.name}"
