@@ -46,8 +46,13 @@ class Asked:
 
     @property
     def contract_name(self) -> str:
-        """The contract's name: a slug, which has no dash."""
-        return self.contract or re.sub(r"^(\d)", r"c\1", self.name.replace("-", "_"))
+        """The contract's name: the given one, or the case's."""
+        return self.contract or self.slug
+
+    @property
+    def slug(self) -> str:
+        """The case's name as one of a contract or a module: no dash, no digit at its beginning."""
+        return re.sub(r"^(\d)", r"c\1", self.name.replace("-", "_"))
 
     @property
     def steps(self) -> list[tuple[str, str]]:
@@ -146,8 +151,8 @@ def _name_faults(asked: Asked, workspace: Path) -> list[str]:
             f"cases/{asked.name} is there already and is not overwritten. "
             "Choose another name, or remove its folder and its contract first."
         )
-    if not SLUG.fullmatch(asked.contract_name):
-        faults.append(f"--contract {asked.contract_name}: small letters, digits, underscores.")
+    if asked.contract and not SLUG.fullmatch(asked.contract):
+        faults.append(f"--contract {asked.contract}: small letters, digits, underscores.")
     elif (workspace / f"data_contracts/{asked.contract_name}.yaml").exists():
         faults.append(
             f"data_contracts/{asked.contract_name}.yaml is there already and is not overwritten. "

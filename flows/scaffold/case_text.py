@@ -58,7 +58,7 @@ def case_yaml(said: Described) -> str:
         *_data_lines(said),
     ]
     if code.train:
-        lines += ["train:", f"  call: {code.train}", f"  image: {code.image}", "  seed: 0"]
+        lines += ["train:", f"  call: {code.train}", f"  image: {scalar(code.image)}", "  seed: 0"]
     lines += [
         "reference: # how the model was trained and validated",
         f"  image: {scalar(code.image)}",

@@ -1,8 +1,8 @@
 """Makes a case, whole or not at all: in a folder beside, which is renamed at the end."""
 
 import os
-import re
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -39,6 +39,14 @@ def make(asked: Asked, workspace: Path, say: Say) -> Described:
     """
     check(asked, workspace)
     _remove_abandoned(workspace, asked.name)
+    try:
+        return _make(asked, workspace, say)
+    except OSError as error:  # a full disk, a file that may not be read
+        told = f"{error.filename or 'this disk'}: {error.strerror or error}"
+        raise Faults(f"{told}. Nothing was left behind; mend it and call again.") from None
+
+
+def _make(asked: Asked, workspace: Path, say: Say) -> Described:
     with _folder_beside(workspace, asked.name) as folder:
         copy_code(asked, folder / "code")
         copy_weights(asked, folder / "weights")
@@ -78,14 +86,13 @@ def _fill(asked: Asked, folder: Path, workspace: Path, say: Say) -> Described:
         raise Faults(f"--sim: no row has a label. Name the column with --label-column. ({told})")
     if not asked.weights and not sets["train"].labelled:
         raise Faults("--train: no row has a label, and there is no model: give --weights.")
-    slug = re.sub(r"^(\d)", r"c\1", asked.name.replace("-", "_"))
     return Described(
         asked=asked,
         sources=sources,
         sets=sets,
         facts=facts,
         classes=classes,
-        code=fill_in(asked, folder / "code", facts["sim"], slug),
+        code=fill_in(asked, folder / "code", facts["sim"], asked.slug),
         recorded_steps=_copy_recording(asked, folder),
         differences=differences(
             facts["sim"],
@@ -190,8 +197,12 @@ def _copy_recording(asked: Asked, folder: Path) -> list[str]:
         shutil.copyfile(source / name, folder / "recorded" / name)
     if "tensors.npz" not in there:
         return []
-    with np.load(source / "tensors.npz", allow_pickle=False) as tensors:
-        return [key.removeprefix("step_") for key in tensors.files if key.startswith("step_")]
+    try:
+        with np.load(source / "tensors.npz", allow_pickle=False) as tensors:
+            return [key.removeprefix("step_") for key in tensors.files if key.startswith("step_")]
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        told = f"{source / 'tensors.npz'} is no .npz, or is cut off"
+        raise Faults(f"--recorded: {told}. Write it with numpy.savez.") from None
 
 
 def _held_by_dvc(asked: Asked, folder: Path, sets: list[str], workspace: Path) -> list[str]:

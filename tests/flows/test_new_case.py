@@ -1,5 +1,6 @@
 """From pictures or a table and a model to a case that `assay check` takes, whole or not at all."""
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,10 @@ import made_sources as made
 import numpy as np
 import pytest
 import yaml
+
+from flows.faults import Faults
+from flows.scaffold import new_case
+from flows.scaffold.asked import Asked
 
 SOURCE = Path(__file__).resolve().parents[2]
 ROOMS = ("assay", "containers", "flows", "lineage", "sides", "stages", "data_contracts")
@@ -213,6 +218,27 @@ def test_a_failure_leaves_nothing(old, says, clone, own):
     wrong = [str(word).replace(old, f"{old}s") for word in words]
     assert says in assay(clone, *wrong, status=2)
     assert untracked(clone) == ""
+    assert nothing_left(clone)
+
+
+def test_a_recording_that_is_no_npz_is_refused(clone, own):
+    table = made.features_csv(own / "table.csv")
+    (own / "log").mkdir()
+    (own / "log/tensors.npz").write_bytes(b"PK, and nothing more")
+    words = ["new", "pets", "--train", table, "--sim", table, "--real", table]
+    told = assay(clone, *words, "--recorded", own / "log", status=2)
+    assert "tensors.npz is no .npz, or is cut off" in told
+    assert nothing_left(clone)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(clone, own, monkeypatch):
+    def fill(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(new_case, "copy_weights", fill)
+    asked = Asked(name="pets", sim="x", real="x", weights=str(own / "weights.npy"), model="onnx")
+    with pytest.raises(Faults, match="No space left on device"):
+        new_case.make(asked, clone, lambda _line: None)
     assert nothing_left(clone)
 
 
