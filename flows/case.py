@@ -263,15 +263,17 @@ def load_case(workspace: Path, name: str) -> LoadedCase:
 
 def _fill_in(raw: dict[str, Any], file: str) -> dict[str, Any]:
     """Give a side that is `like` another the fields that it does not state itself."""
-    filled = dict(raw)
-    for side in SIDES:
-        stated = filled.get(side)
-        if not isinstance(stated, dict) or "like" not in stated:
-            continue
-        other = raw.get(stated["like"]) if stated["like"] in SIDES else None
-        if not isinstance(other, dict) or "like" in other:
-            others = ", ".join(name for name in SIDES if name != side)
-            raise Faults(f"{file}: {side}.like: one of {others}, stated in full.")
-        own = {key: value for key, value in stated.items() if key != "like"}
-        filled[side] = {**other, **own}
-    return filled
+    stated = [side for side in SIDES if isinstance(raw.get(side), dict)]
+    return {**raw, **{side: _in_full(raw, side, file, (side,)) for side in stated}}
+
+
+def _in_full(raw: dict[str, Any], side: str, file: str, passed: tuple[str, ...]) -> dict[str, Any]:
+    stated: dict[str, Any] = raw[side]
+    if "like" not in stated:
+        return stated
+    like = stated["like"]
+    if like not in SIDES or like in passed or not isinstance(raw.get(like), dict):
+        others = " or ".join(name for name in SIDES if name not in passed and name in raw)
+        raise Faults(f"{file}: {side}.like: {others or 'no other side'} may be named; got {like}.")
+    own = {key: value for key, value in stated.items() if key != "like"}
+    return {**_in_full(raw, like, file, (*passed, like)), **own}

@@ -232,7 +232,7 @@ def _written(raw: Mapping[str, Any], key: str) -> set[str]:
     first, _, rest = key.partition(".")
     like = _walk(raw, f"{first}.like")
     if first in SIDES and like:
-        return {f"{first}.like"} | ({f"{like}.{rest}"} if _walk(raw, f"{like}.{rest}") else set())
+        return {f"{first}.like"} | _written(raw, f"{like}.{rest}")
     return set()
 
 

@@ -59,6 +59,25 @@ def test_a_side_like_another_has_its_fields(workspace: Path) -> None:
     assert case.candidate == case.reference
 
 
+def test_a_side_may_be_like_one_that_is_like_another(workspace: Path) -> None:
+    rewrite(
+        workspace,
+        "candidate:\n  like: reference\n",
+        "candidate:\n  like: reference\n  layers: []\nlast_good:\n  like: candidate\n",
+    )
+    case = load_case(workspace, "toy").case
+    assert case.last_good == case.candidate != case.reference
+
+
+def test_sides_that_are_like_each_other_are_refused(workspace: Path) -> None:
+    rewrite(
+        workspace,
+        "candidate:\n  like: reference\n",
+        "candidate: {like: last_good}\nlast_good: {like: candidate}\n",
+    )
+    assert "candidate.like" in faults(workspace) or "last_good.like" in faults(workspace)
+
+
 def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
     rewrite(workspace, "  like: reference\n", "  like: reference\n  layers: []\n")
     case = load_case(workspace, "toy").case
@@ -112,7 +131,7 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
         pytest.param(
             "like: reference",
             "like: candidate",
-            "candidate.like: one of reference, last_good",
+            "candidate.like: reference may be named; got candidate",
             id="like itself",
         ),
         pytest.param(
