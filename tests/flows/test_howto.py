@@ -8,7 +8,7 @@ import pytest
 
 from flows.case import LoadedCase, load_case
 
-PAGES = ("own-image", "onnx", "command", "recorded-logs")
+PAGES = ("own-image", "onnx", "command", "recorded-logs", "last-good")
 FOLDER = Path(__file__).parents[2] / "docs/how-to"
 CODE = "make = train = build = decode = scale = None\n"
 
