@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import selectors
 import shutil
@@ -30,12 +31,17 @@ BATCH_S = 600.0
 END_S = 2.0
 """How long a program may take to end by itself once its input has ended."""
 
+POLL_S = 1.0
+"""How often it is looked whether a program that says nothing still runs."""
+
 MAGIC = b"\x93NUMPY"
 VERSIONS = {1: 2, 2: 4}  # major version -> bytes of the header's length
 MAX_HEADER = 64 * 1024
+MAX_BYTES = 1 << 40
 CHUNK = 1 << 20
 STDERR_BYTES = 4096  # its last words, kept for the message
 STDERR_LINES = 12
+HEARD = 64  # reads of stderr after a fault: one that never stops writing is left alone
 SHOWN = 24  # bytes of junk in a message
 
 
@@ -137,7 +143,10 @@ class Program:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise self._fault(place, f"gave no answer within {self._answer_s:g} s")
-                for key, _ in ready.select(left):
+                events = ready.select(min(left, POLL_S))
+                if not events and self._process.poll():  # a child of its own holds its pipes
+                    raise self._fault(place, self._ended(answer))
+                for key, _ in events:
                     if key.fileobj is self._process.stdin:
                         if not outgoing.write(key.fd) or outgoing.done:
                             ready.unregister(key.fileobj)
@@ -182,8 +191,9 @@ class Program:
 
     def _fault(self, place: str, how: str) -> CaseCodeError:
         """Return the error, with the program's last words where they may be told."""
-        while self._hear():
-            pass
+        for _ in range(HEARD):
+            if not self._hear():
+                break
         lines = self._stderr.decode("utf-8", "replace").splitlines()[-STDERR_LINES:]
         if privacy.is_private():
             lines = [f"({privacy.WITHHELD})"] if lines else []
@@ -334,7 +344,9 @@ class _Answer:
             raise ValueError(f"wrote a header that cannot be read: {shown}") from None
         if self._dtype.kind not in "biuf" or min(self._shape, default=0) < 0:
             raise ValueError(f"answered {self._dtype} {list(self._shape)}; expected numbers")
-        self._wanted = int(np.prod(self._shape, dtype=np.int64)) * self._dtype.itemsize
+        self._wanted = math.prod(self._shape) * self._dtype.itemsize
+        if self._wanted > MAX_BYTES:
+            raise ValueError(f"answered {self._dtype} {list(self._shape)}; that is too large")
 
 
 def _read(pipe: Any) -> Optional[bytes]:

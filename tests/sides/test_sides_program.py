@@ -252,3 +252,22 @@ def test_a_program_that_cannot_be_started_is_named(code, words, says):
 def test_a_word_that_is_a_file_of_the_code_is_given_in_full(code):
     (code / "it.py").write_text("import sys\n")
     assert program.find(["python3", "it.py", "-v"], "it")[1:] == [str(code / "it.py"), "-v"]
+
+
+def test_a_dead_program_is_told_at_once_where_its_child_holds_the_pipes(code):
+    script(code, "import subprocess\nsubprocess.Popen(['sleep', '9'])\ntake()\nsys.exit(3)\n")
+    began = time.monotonic()
+    with (
+        Program(["it"], "it") as asked,
+        pytest.raises(CaseCodeError, match="ended with status 3 without an answer"),
+    ):
+        asked.ask(PICTURE)
+    assert time.monotonic() - began < 15
+
+
+def test_a_header_that_promises_too_much_is_refused(code):
+    text = "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4), }\\n"
+    wide = "sys.stdout.buffer.write(b'\\x93NUMPY\\x01\\x00' + bytes([len(b), 0]) + b)\n"
+    script(code, f'b = b"{text}"\n{wide}sys.stdout.buffer.flush()\ntake()\n')
+    with Program(["it"], "it") as asked, pytest.raises(CaseCodeError, match="too large"):
+        asked.ask(PICTURE)
