@@ -38,27 +38,41 @@ class Rows:
         """How many."""
         return len(self.positions)
 
+    def only(self, kept: "NDArray[np.bool_]") -> "Rows":
+        """Leave out the rows that are not `kept`, (rows,)."""
+        return Rows(
+            positions=self.positions[kept], labels=self.labels[kept], groups=self.groups[kept]
+        )
+
+    def labelled(self) -> "Rows":
+        """Leave out the rows that have no label."""
+        return self.only(is_known(self.labels))
+
+
+def is_known(labels: "NDArray[Any]") -> "NDArray[np.bool_]":
+    """Tell which rows have a label, or an answer, be it a class or a number."""
+    import numpy as np
+
+    known: NDArray[np.bool_] = (
+        np.isfinite(labels) if labels.dtype.kind == "f" else labels != UNLABELLED
+    )
+    return known
+
 
 def rows_of(
     roles: Path,
     dataset: str,
-    role: str | None,
+    role: str | Sequence[str] | None,
     *,
     labelled: bool = True,
     task: Task = "classification",
 ) -> Rows:
-    """Read the rows of a role (None: all), without those that have no label unless told."""
-    import numpy as np
-
+    """Read the rows of roles (None: all), without those that have no label unless told."""
     table = read_roles(roles)
-    classes = task == "classification"
-    labels = labels_of(table, dataset) if classes else targets_of(table, dataset)
-    positions = of(table, dataset, role)
-    if labelled:
-        known = labels != UNLABELLED if classes else np.isfinite(labels)
-        positions = positions[known[positions]]
-    groups = groups_of(table, dataset)
-    return Rows(positions=positions, labels=labels[positions], groups=groups[positions])
+    labels = (labels_of if task == "classification" else targets_of)(table, dataset)
+    at = of(table, dataset, role)
+    rows = Rows(positions=at, labels=labels[at], groups=groups_of(table, dataset)[at])
+    return rows.labelled() if labelled else rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +136,8 @@ def why_unknown(report: PredictReport, name: str) -> str | None:
 
 def answered(rows: Rows, side: Side, report: PredictReport, name: str) -> Rows:
     """Leave out the rows for which a recording holds no answer."""
-    import numpy as np
-
     given = side.labels(name, rows)
-    if report.model != "recorded" or given is None:
-        return rows
-    known = np.isfinite(given) if given.dtype.kind == "f" else given != UNLABELLED
-    return Rows(
-        positions=rows.positions[known], labels=rows.labels[known], groups=rows.groups[known]
-    )
+    return rows if report.model != "recorded" or given is None else rows.only(is_known(given))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from stages.figures import estimate, percent
 from stages.reports.collect import COLLECT, CollectReport
 from stages.reports.environments import Difference
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport, StepDifference
@@ -95,8 +96,7 @@ def _chain(params: SinceParams, inputs: Inputs) -> tuple[list[StepDifference], s
         return [], "The outputs of what worked are not there."
     for report in (before, after):
         if not report.steps:
-            said = getattr(report, "why_not", None) or "it has no outputs step by step"
-            return [], f"{report.side}: {said}"
+            return [], f"{report.side}: {report.why_not or 'it has no outputs step by step'}"
     if not before.paired or before.paired != after.paired:
         return [], "The sides kept different rows step by step."
     folders = (inputs.last_good_tensors, inputs.candidate_tensors)
@@ -109,9 +109,8 @@ def _metric(params: SinceParams, inputs: Inputs) -> dict[str, Any]:
     from assay.intervals import bootstrap_difference
     from assay.scores import LOSSES, level
     from stages.answers import Side
-    from stages.figures import estimate
     from stages.metric import Metric
-    from stages.seen_rows import labelled, seen_rows
+    from stages.seen_rows import seen_rows
 
     words = Metric(params.metric, params.unit)
     draws = {"num_draws": params.resamples, "seed": params.seed}
@@ -128,7 +127,7 @@ def _metric(params: SinceParams, inputs: Inputs) -> dict[str, Any]:
         return found | {"why_no_metric": f"No answers to {missing}."}
     same = _agree(given["before"], given["after"], params.tolerance)
     found["agreement"] = estimate(level("agreement", same, rows.groups, **draws))
-    rows = labelled(rows)
+    rows = rows.labelled()
     if not len(rows):
         return found | {"why_no_metric": "No real row has a label."}
     scores = {when: side.scores(name, rows, words) for when, (side, name) in sides.items()}
@@ -194,8 +193,8 @@ def _summary(changes: list[Difference], known: dict[str, Any], words: "Metric") 
         moved = words.moves(loss.value)
         said.append(f"On the same rows it {moved} ({words.interval(loss)}){sure}.")
     elif known["agreement"] is not None:
-        share = 100 * known["agreement"].value
-        said.append(f"Without labels: {share:.1f} % of real rows get the same answer as before.")
+        share = percent(known["agreement"].value)
+        said.append(f"Without labels: {share} of real rows get the same answer as before.")
     return " ".join(said)
 
 
