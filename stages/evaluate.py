@@ -25,7 +25,6 @@ class EvaluateParams(Params):
     unit: Annotated[str | None, FromCase("unit")] = None
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
     bins: int = Field(default=10, ge=2)  # of the reliability diagram, of equal mass
-    drop: float = Field(default=0.05, gt=0)  # that labels would have to show; of the metric
     resamples: int = Field(default=2000, ge=1)
     seed: int = 0
 
@@ -73,7 +72,6 @@ def run(params: EvaluateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
         unit=params.unit,
         private=params.pictures == "none",
         bins=params.bins,
-        drop=params.drop,
         resamples=params.resamples,
         seed=params.seed,
     )

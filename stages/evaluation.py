@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.power import clusters_of, rows_to_see
 from assay.residuals import by_group, residuals
 from assay.scores import level
 from stages.answers import Rows, Side
@@ -25,7 +24,7 @@ from stages.reports.evaluate import (
     Where,
 )
 from stages.reports.predict import PredictReport
-from stages.seen_rows import labelled, seen_rows
+from stages.seen_rows import seen_rows
 from stages.stage import MetricName
 
 WHERE: tuple[Where, ...] = ("sim", "real")
@@ -63,7 +62,6 @@ class Evaluation:
     unit: str | None
     private: bool  # groups are named by number
     bins: int
-    drop: float
     resamples: int
     seed: int
 
@@ -83,7 +81,6 @@ class Evaluation:
             unit=self.unit,
             evaluated=evaluated,
             unlabelled=self._unlabelled(rows),
-            undecided=self._undecided(rows),
         )
 
     def predicted(self) -> list[str]:
@@ -93,7 +90,7 @@ class Evaluation:
         lines = []
         for told in self.sides:
             for where in WHERE:
-                rows = labelled(self._rows(where))
+                rows = self._rows(where).labelled()
                 given = Side(told.folder).labels(told.set_of(where), rows)
                 if given is None:
                     continue
@@ -109,7 +106,7 @@ class Evaluation:
         return seen_rows(self.roles, where, self.words.task)
 
     def _evaluated(self, told: Told, where: Where, all_rows: Rows) -> Evaluated:
-        rows, side = labelled(all_rows), Side(told.folder)
+        rows, side = all_rows.labelled(), Side(told.folder)
         given = side.labels(told.set_of(where), rows)
         found: dict[str, Any] = _nothing(told, where, rows)
         if given is None or not len(rows):
@@ -119,8 +116,8 @@ class Evaluation:
         found["metric"] = estimate(self.words.shown(self._level(scores, rows.groups)))
         if self.words.task == "regression":
             return Evaluated(**found | {"residuals": self._residuals(given, rows)})
-        found["groups"] = self._parts(scores, self._named(rows.groups))
-        found["classes"] = self._parts(scores, rows.labels)[:SHOWN_CLASSES]
+        found["groups"] = self._parts(scores, self._named(rows.groups), rows, SHOWN_PARTS)
+        found["classes"] = self._parts(scores, rows.labels, rows, SHOWN_CLASSES)
         found["confusion"] = _confusion(rows.labels, given)
         sure = confidence(side.raw(told.set_of(where), rows), rows.labels)
         if isinstance(sure, str):
@@ -146,12 +143,19 @@ class Evaluation:
         _, numbers = np.unique(groups, return_inverse=True)
         return np.array([f"group {number + 1}" for number in numbers])
 
-    def _parts(self, scores: NDArray[np.float64], names: NDArray[Any]) -> list[Part]:
-        parts = [
-            Part(name=str(name), metric=estimate(self._level(scores[names == name], None)))
-            for name in np.unique(names)
+    def _parts(
+        self, scores: NDArray[np.float64], names: NDArray[Any], rows: Rows, most: int
+    ) -> list[Part]:
+        """Bound the metric on the rows of each name by their groups; the worst `most`."""
+        of_name = {name: names == name for name in np.unique(names)}
+        worst = sorted(of_name, key=lambda name: float(scores[of_name[name]].mean()))[:most]
+        return [
+            Part(
+                name=str(name),
+                metric=estimate(self._level(scores[of_name[name]], rows.groups[of_name[name]])),
+            )
+            for name in worst
         ]
-        return sorted(parts, key=lambda part: part.metric.value)[:SHOWN_PARTS]
 
     def _residuals(self, given: NDArray[Any], rows: Rows) -> ResidualsReport | None:
         answered = np.isfinite(given)
@@ -194,27 +198,6 @@ class Evaluation:
             for told in self.sides
         ]
         return [one for one in found if one is not None]
-
-    def _undecided(self, rows: dict[Where, Rows]) -> list[str]:
-        """Say how many labels would show a drop from validation, where those at hand would not."""
-        sim = labelled(rows["sim"])
-        scores = Side(self.sides[0].folder).scores("sim", sim, self.words)
-        if not len(scores):
-            return ["No validation row has a label: nothing can be said of any drop."]
-        share = self.words.is_share
-        known = self._level(scores, sim.groups)
-        drop = self.drop if share else self.drop * (float(np.abs(scores).mean()) or 1.0)
-        real = labelled(rows["real"])
-        alike = clusters_of(scores, sim.groups)
-        needed = rows_to_see(drop, known, None if share else float(scores.std()), alike)
-        short = self.words.loss(drop)
-        if needed is None:
-            return [f"Validation itself is too small for a drop of {short} ever to show."]
-        if len(real) >= needed.rows:
-            return []
-        at_hand = f"{len(real)} are at hand" if len(real) else "none is at hand"
-        would = f"A drop of {short} from validation would show with about {needed}"
-        return [f"{would} of labelled real rows; {at_hand}."]
 
 
 def _nothing(told: Told, where: Where, rows: Rows) -> dict[str, Any]:

@@ -101,6 +101,7 @@ def not_examined(scene: Scene) -> list[str]:
     for what, answer in (
         ("Preprocessing step by step", scene.parity),
         ("Exchange of single steps", scene.swap),
+        ("Raw samples, figure by figure", scene.inputs),
         ("Layer by layer", scene.features),
         ("Few-shot fine-tuning", scene.probe),
     ):

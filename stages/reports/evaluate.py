@@ -119,10 +119,9 @@ class Unlabelled(Report):
 
 
 class EvaluateReport(Report):
-    """All situations; what labels would still have to decide."""
+    """All situations."""
 
     metric: MetricName
     unit: str | None
     evaluated: list[Evaluated]
     unlabelled: list[Unlabelled]
-    undecided: list[str]  # with how many labels would decide
