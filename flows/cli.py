@@ -134,7 +134,7 @@ def status(case: str | None, last: int, json_: bool) -> None:
 @click.option("--open", "open_", is_flag=True, help="Open it in a browser.")
 @as_json
 def report(run_id: str, open_: bool, json_: bool) -> None:
-    """Bring the report of RUN (an id, a case's name, or the latest) out of the cache."""
+    """Bring the report of RUN (an id, CASE, CASE@previous, latest) out of the cache."""
     answer(json_, "show", "report", run_id, open_)
 
 
@@ -145,7 +145,7 @@ def report(run_id: str, open_: bool, json_: bool) -> None:
 def diff(old: str, new: str, json_: bool) -> None:
     """Say what differs between two runs: verdict and metrics, then what may have caused it.
 
-    RUN is an id or its beginning, `latest`, CASE@latest or CASE@previous. It takes about a second:
+    RUN is an id or its beginning, `latest`, CASE (its last finished) or CASE@previous. It takes about a second:
     tags and small files of the cache are read; nothing is checked out, and no stage runs.
     """
     answer(json_, "diff", "diff", old, new)

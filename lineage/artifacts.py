@@ -23,7 +23,7 @@ def open_artifact(workspace: Path, run: str, path: str) -> Path:
 
     Args:
         workspace: the repository.
-        run: a run's id, the beginning of one, or `latest`.
+        run: as for `find`.
         path: as in the run's worktree: cases/digits/artifacts/report/report.html.
 
     Raises:

@@ -121,7 +121,7 @@ class _Side:
         }
         taken = self.done().get("data")
         for path, md5 in (taken.outputs if taken else {}).items():
-            if md5.endswith(".dir") and path.count("/") > 3:  # noqa: PLR2004  not the stage's own
+            if md5.endswith(".dir") and path != f"{self._folder}/artifacts/data":
                 found[self.plain(path)] = md5
         return found
 
@@ -134,15 +134,17 @@ class _Side:
             named = {
                 "CPU class": inside.get("cpu_class"),
                 "machine": inside.get("machine"),
+                f"threads of {stage.name}": stage.limits.threads,
+            }
+            of_image = {
                 f"environment of {stage.image}": stage.environment,
                 f"image id of {stage.image}": stage.image_id,
                 f"Python of {stage.image}": inside.get("python"),
                 f"torch of {stage.image}": torch.get("version"),
                 f"device of {stage.image}": torch.get("device"),
-                f"threads of {stage.name}": stage.limits.threads,
             }
-            for name, value in named.items():
-                if value is not None and "None" not in name:
+            for name, value in (named | (of_image if stage.image else {})).items():
+                if value is not None:
                     facts.setdefault(name, set()).add(str(value))
         return {name: ", ".join(sorted(values)) for name, values in facts.items()}
 
@@ -158,14 +160,12 @@ def compare(workspace: Path, old: str, new: str) -> RunDiff:
     Raises:
         RunUnknown: none or several runs answer to a name.
     """
-    sides = [_Side(workspace, read_run(workspace, which)) for which in (old, new)]
-    left, right = sides
-    params = _params(left), _params(right)
+    left, right = (_Side(workspace, read_run(workspace, which)) for which in (old, new))
     return RunDiff(
         old=left.record,
         new=right.record,
         data=_changes(left.data(), right.data()),
-        params=_changes(*params),
+        params=_changes(_params(left), _params(right)),
         code=tuple(_code_changes(left, right)),
         environment=_environment(left, right),
         outputs=_outputs(left.done(), right.done()),

@@ -82,7 +82,11 @@ def read_run(workspace: Path, which: str) -> RunRecord:
     try:
         whole = git.run(workspace, "cat-file", "blob", f"{PREFIX}{run_id}:cases/{case}/run.json")
     except git.GitError:  # its worktree was lost: the tag's message is all there is
-        return next(record for record in list_runs(workspace) if record.id == run_id)
+        for record in list_runs(workspace):
+            if record.id == run_id:
+                return record
+        told = f"The tag run/{run_id} holds no record of a run: something else made it"
+        raise RunUnknown(f"{told}. All runs: assay status") from None
     return RunRecord.model_validate_json(whole)
 
 
@@ -91,8 +95,8 @@ def find(workspace: Path, which: str) -> str:
 
     Args:
         workspace: the repository.
-        which: `latest`, an id or its beginning, with or without `run/`, or `CASE@latest` and
-            `CASE@previous`: the last finished run of a case and the one before.
+        which: `latest`: the last finished run; CASE or `CASE@latest`: that of a case;
+            `CASE@previous`: the one before; or an id or its beginning, with or without `run/`.
 
     Raises:
         RunUnknown: none or several do.
@@ -101,11 +105,14 @@ def find(workspace: Path, which: str) -> str:
         workspace, "for-each-ref", "--sort=-refname", "--format=%(refname:lstrip=3)", PREFIX
     )
     ids = listed.split()
-    if which == LATEST and ids:
-        return ids[0]
-    if "@" in which and ids:
-        return _of_case(workspace, *which.rsplit("@", 1))
+    done = [run for run in list_runs(workspace) if run.state == "done"]
     named = which.removeprefix("run/")
+    if named == LATEST and done:
+        return done[0].id
+    if "@" in named and ids:
+        return _of_case(done, *named.rsplit("@", 1))
+    if named in {run.case for run in done}:
+        return _of_case(done, named, LATEST)
     matching = [run_id for run_id in ids if run_id == named] or [
         run_id for run_id in ids if run_id.startswith(named)
     ]
@@ -119,13 +126,12 @@ def find(workspace: Path, which: str) -> str:
         what = f"{len(matching)} runs begin like this"
     shown = ", ".join((matching or near or ids)[:SHOWN])
     raise RunUnknown(
-        f"Which run? `latest`, CASE@latest, CASE@previous, an id or its beginning; {what}: "
+        f"Which run? `latest`, CASE, CASE@previous, an id or its beginning; {what}: "
         f"{shown}. Got: {which}."
     )
 
 
-def _of_case(workspace: Path, case: str, word: str) -> str:
-    done = [run for run in list_runs(workspace) if run.state == "done"]
+def _of_case(done: list[RunRecord], case: str, word: str) -> str:
     cases = sorted({run.case for run in done})
     if case not in cases or word not in POSITIONS:
         raise RunUnknown(

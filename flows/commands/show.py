@@ -91,11 +91,7 @@ def _first(sentence: str) -> str:
 def report(run_id: str, open_: bool) -> Answer:
     """Bring a report out of the cache."""
     root = workspace.find(Path.cwd())
-    named = run_id.removeprefix("run/")
-    wanted = {named} if named in case_names(root) else set(case_names(root))
-    done = [r for r in runs.list_runs(root) if r.state == "done" and r.case in wanted]
-    is_latest = named == "latest" or named in case_names(root)
-    record = done[0] if is_latest and done else runs.read_run(root, named)
+    record = runs.read_run(root, run_id)
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
     if open_:
         webbrowser.open(page.as_uri())

@@ -131,9 +131,15 @@ def test_a_run_that_broke_tells_what_it_finished(case: Path):
 
 def test_runs_go_by_the_last_and_the_one_before(case: Path):
     first, second = run_case(case, 1), run_case(case, 2)
-    assert find(case, "toy@latest") == second
+    assert {find(case, name) for name in ("latest", "toy", "toy@latest")} == {second}
     assert find(case, "toy@previous") == first
     assert find(case, f"run/{first}") == first
+
+
+def test_a_tag_that_is_no_run_is_told(case: Path):
+    git(case, "tag", "run/mine")
+    with pytest.raises(RunUnknown, match="holds no record of a run"):
+        compare(case, "mine", "mine")
 
 
 @pytest.mark.parametrize(

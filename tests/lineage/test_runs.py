@@ -141,8 +141,8 @@ def test_an_abandoned_run_keeps_the_stages_that_finished(workspace: Path):
     run = create(workspace)
     advance(run, workspace)
     runs.close(run, record(run, state="failed", verdict=None, error="no luck"))
-    assert runs.read_run(workspace, "latest").state == "failed"
-    assert runs.open_artifact(workspace, "latest", REPORT).exists()
+    assert runs.read_run(workspace, run.id).state == "failed"
+    assert runs.open_artifact(workspace, run.id, REPORT).exists()
 
 
 def test_data_under_dvc_stands_in_the_worktree(workspace: Path):
