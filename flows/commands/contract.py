@@ -12,7 +12,6 @@ from flows.investigation import Say
 from flows.scaffold.contract_draft import differences, draft
 from flows.scaffold.set_facts import SetFacts, set_facts
 from lineage import atomic
-from stages.dataset import MANIFEST
 from stages.stage import InputFault
 
 SETS = ("sim", "real", "train")
@@ -34,11 +33,9 @@ def draft_contract(case: str, write: bool, force: bool, say: Say) -> Answer:
             f"assay contract draft {case} --write --force"
         )
     facts = {}
-    with tempfile.TemporaryDirectory(prefix="assay-") as spare:
-        for key, folder in _folders(root, case, stated).items():
-            say(f"describing {key}")
-            facts[key] = _facts(folder, key, Path(spare))
-    facts = {key: one for key, one in facts.items() if one.num_rows}
+    for key, folder in _folders(root, case, stated).items():
+        say(f"describing {key}")
+        facts[key] = _facts(folder, key)
     num_classes = _num_classes(stated, facts)
     text = draft(facts, name, num_classes)
     differs = differences(facts["sim"], facts["real"], num_classes)
@@ -85,13 +82,12 @@ def _folders(root: Path, case: str, stated: dict[str, Any]) -> dict[str, Path]:
     return {key: folder for key, folder in folders.items() if folder.is_dir()}
 
 
-def _facts(folder: Path, name: str, spare: Path) -> SetFacts:
+def _facts(folder: Path, name: str) -> SetFacts:
     from stages.dataset_folder import take_in
 
-    if not (folder / MANIFEST).is_file():  # a Parquet manifest: its canonical form is the CSV
+    with tempfile.TemporaryDirectory(prefix="assay-") as spare:  # a copy: theirs is not changed
         try:
-            take_in(folder, spare / name, f"data.{name}", name)
+            take_in(folder, Path(spare), f"data.{name}", name)
         except InputFault as fault:
             raise Faults(*str(fault).splitlines()) from None
-        folder = spare / name
-    return set_facts(folder, name)
+        return set_facts(Path(spare), name)
