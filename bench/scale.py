@@ -16,7 +16,7 @@ BOOKKEEPING_BYTES = 2048
 """What a row may cost beyond bounded batches: its line (id, group, label, role) as a table of text
 holds it, and a few numbers."""
 
-WORDS = os.environ.get("ASSAY_BENCH_SIZES")  # fewer, to try it
+STATED_SIZES = os.environ.get("ASSAY_BENCH_SIZES")  # fewer, to try it
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Spent:
 
 def run() -> list[Figure]:
     """Run the generated case stage by stage, in processes, at each size."""
-    sizes = tuple(int(word) for word in WORDS.split()) if WORDS else SIZES
+    sizes = tuple(int(word) for word in STATED_SIZES.split()) if STATED_SIZES else SIZES
     figures: list[Figure] = []
     for name, kind in grown.KINDS.items():
         spent: dict[str, dict[int, Spent]] = {}
