@@ -23,6 +23,7 @@ CANNOT = {
         "recorded: what the deployed model would answer to the reference's tensors was not logged."
     ),
 }
+LARGEST = 2.0**53  # whole numbers beyond it have no exact float
 NOTHING = "recorded: no predictions were logged."
 LABELS_ALONE = "recorded: labels were logged, raw outputs were not."
 
@@ -76,8 +77,8 @@ def _checked(task: str, labels: Any, side: str) -> Any:
     if task == "regression" or labels.dtype.kind != "f":
         return labels
     filled = np.where(np.isnan(labels), UNLABELLED, labels)
-    if not np.array_equal(filled, np.round(filled)):
-        text = f"{side}.recorded: its labels are no class numbers but {labels.dtype} fractions."
+    if not (np.array_equal(filled, np.round(filled)) and np.abs(filled).max(initial=0) < LARGEST):
+        text = f"{side}.recorded: its labels are no class numbers: fractions, or far too large."
         raise CaseCodeError(text)
     return filled
 

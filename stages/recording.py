@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -133,7 +134,7 @@ def _tensors(file: Path, where: str) -> dict[str, Member]:
     """Open tensors.npz: `ids`, `input` and `step_<name>`, all of one length."""
     place = f"{where}: {file.name}"
     keys = _keys(file, place)
-    odd = [key for key in keys if key not in ("ids", "input") and not key.startswith("step_")]
+    odd = [key for key in keys if not re.fullmatch(r"ids|input|step_[\w-]+", key)]
     if odd:
         raise InputFault(f"{place}: {odd[0]}: expected ids, input and step_<name>.")
     missing = [key for key in ("ids", "input") if key not in keys]
@@ -204,12 +205,14 @@ def _from_table(file: Path, place: str) -> dict[str, Any]:
         if file.suffix == ".parquet":
             table = pd.read_parquet(file)
         else:
-            table = pd.read_csv(io.BytesIO(file.read_bytes()), dtype={"id": str})
+            # An id is what stands there, also `NA` or `007`, and never the table's index.
+            text = io.BytesIO(file.read_bytes())
+            table = pd.read_csv(text, converters={"id": str}, index_col=False)
     except Exception as error:
         raise InputFault(f"{place} cannot be read: {privacy.message(error)}.") from error
     if "id" not in table:
         raise InputFault(f"{place} has no column id; it has: {', '.join(map(str, table.columns))}.")
-    made: dict[str, Any] = {"ids": _texts(table["id"].to_numpy(), f"{place}: id")}
+    made: dict[str, Any] = {"ids": _texts(_filled(table["id"]), f"{place}: id")}
     names = [f"output_{i}" for i in range(len(table.columns)) if f"output_{i}" in table]
     if names and names != [f"output_{i}" for i in range(len(names))]:
         raise InputFault(f"{place}: {names[-1]}: outputs are numbered from output_0 without a gap.")
@@ -218,6 +221,12 @@ def _from_table(file: Path, place: str) -> dict[str, Any]:
     if names:
         made["outputs"] = np.stack([_numbers(table[n], f"{place}: {n}") for n in names], axis=1)
     return made
+
+
+def _filled(ids: Any) -> NDArray[Any]:
+    """Return ids with an empty text where there is none."""
+    column: NDArray[Any] = (ids.astype(object).fillna("") if ids.hasnans else ids).to_numpy()
+    return column
 
 
 def _numbers(column: Any, where: str) -> NDArray[Any]:
@@ -234,9 +243,12 @@ def _numbers(column: Any, where: str) -> NDArray[Any]:
 
 def _texts(ids: NDArray[Any], where: str) -> list[str]:
     """Return ids as text, each once."""
+    if ids.shape == (0,):
+        raise InputFault(f"{where} is empty. Log at least one row.")
     if ids.ndim != 1 or ids.dtype.kind not in "UOSiu":
         raise InputFault(f"{where} is {ids.dtype} {list(ids.shape)}; expected (rows,) of text.")
-    texts = [one.decode() if isinstance(one, bytes) else str(one) for one in ids.tolist()]
+    named = (one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in ids)
+    texts = [str(one) for one in named]
     seen: set[str] = set()
     for row, one in enumerate(texts):
         if not one or one in seen:

@@ -265,3 +265,33 @@ def test_a_logged_step_that_equals_the_references_is_not_exchanged(toy):
     report, into = exchange(toy)
     assert [step.name for step in report.steps] == ["scale"]
     np.testing.assert_allclose(np.load(into / "tensors/01_scale.npy"), toys.RAW / 16, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("lines", "ids"),
+    [
+        (["id,label", "NA,1", "007,0"], ["NA", "007"]),
+        (["id,label", "a,1,", "b,0,"], ["a", "b"]),  # a comma too many shifts no column
+    ],
+)
+def test_an_id_of_a_csv_is_what_stands_there(tmp_path, lines, ids):
+    folder = log(tmp_path / "logs")
+    (folder / "predictions.csv").write_text("\n".join(lines) + "\n")
+    take_in(folder, tmp_path / "into", "candidate.recorded")
+    assert json.loads((tmp_path / "into/ids.json").read_text()) == ids
+    assert np.load(tmp_path / "into/labels.npy").tolist() == [1, 0]
+
+
+def test_a_row_without_an_id_or_a_file_without_rows_is_refused(tmp_path):
+    nobody = log(tmp_path / "a", predictions=table(id=["a", None, "c"]), kind="parquet")
+    with pytest.raises(InputFault, match="id, row 2: the id '' is empty"):
+        take_in(nobody, tmp_path / "into a", "candidate.recorded")
+    with pytest.raises(InputFault, match=r"ids is empty\. Log at least one row"):
+        take_in(log(tmp_path / "b", tensors=given(0)), tmp_path / "into b", "candidate.recorded")
+
+
+@pytest.mark.parametrize("label", [0.5, np.inf, 1e300])
+def test_a_logged_label_that_is_no_whole_number_is_refused(toy, label):
+    record(toy, predictions={"id": IDS, "label": [label] * len(IDS)})
+    with pytest.raises(CaseCodeError, match="no class numbers: fractions, or far too large"):
+        run_predict(toy)
