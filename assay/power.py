@@ -2,7 +2,7 @@
 
 All are guesses before the fact, by the normal approximation at a power of 80 % against two-sided
 95 %: a share by the score test's formula, whose variance differs at the threshold and at the truth
-(Fleiss, Levin and Paik 2003, section 2.3); a difference of two samples by the sum of their
+(Fleiss, Levin and Paik 2003, chapter 2); a difference of two samples by the sum of their
 variances (there, chapter 4). Rows in groups of m count as m / (1 + (m - 1) ICC) independent ones
 (Kish 1965), and few groups are few: Student's quantile widens as in `assay.intervals`.
 """

@@ -1,15 +1,17 @@
 """How numbers that were predicted miss those that are true."""
 
-from dataclasses import dataclass
-from math import sqrt
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.intervals import Interval, bootstrap_mean, resample_means
+from assay.intervals import Interval, resample_means
 
 Floats = NDArray[np.float64]
+SQUARED, ABSOLUTE = 5, 6  # columns of misses, behind the moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,40 +47,36 @@ def residuals(
     >>> round(found.mae.value, 3), round(found.r2.value, 3), round(found.bias.value, 3)
     (0.333, 0.5, 0.333)
     """
-    miss = predicted - true
-    squared = bootstrap_mean(miss**2, groups, num_draws, seed)
-    columns = np.stack([predicted, true, predicted * true, predicted**2, true**2, miss**2], axis=1)
-    found = resample_means(columns, groups, num_draws=num_draws, seed=seed)
-    means = columns.mean(axis=0)
-    varies = bool(np.ptp(true) > 0)
-    slopes = bool(np.ptp(predicted) > 0)
+    # About the mean of what is true: squares of numbers far from 0 would leave no digits.
+    centre = float(true.mean())
+    made, wanted, miss = predicted - centre, true - centre, predicted - true
+    columns = [made, wanted, made * wanted, made**2, wanted**2, miss**2, np.abs(miss)]
+    rows = np.stack(columns, axis=1)
+    found = resample_means(rows, groups, num_draws=num_draws, seed=seed)
 
-    def bounded(values: Floats, draws: Floats, high: float = np.inf) -> Interval:
-        bounds = found.bounds(values, draws, 0.95)
+    def bounded(figure: Callable[[Floats], Floats]) -> Interval:
+        values = figure(rows.mean(axis=0)[None])
+        low, high = found.bounds(values, figure(found.draws)[:, None], 0.95)[:, 0]
         return Interval(
             value=float(values[0]),
-            low=float(bounds[0, 0]),
-            high=min(high, float(bounds[1, 0])),
+            low=float(low),
+            high=float(high),
             n=len(true),
             resampled=found.resampled,
             num_units=found.num_units,
         )
 
-    slope = bounded(_slope(means[None]), _slope(found.draws)[:, None]) if slopes else None
+    squared = bounded(lambda means: means[:, SQUARED]).within(0, inf)
+    slope = bounded(_slope) if np.ptp(predicted) > 0 else None
     return Residuals(
-        mae=bootstrap_mean(np.abs(miss), groups, num_draws, seed).within(0, np.inf),
-        rmse=Interval(
-            value=sqrt(squared.value),
-            low=sqrt(max(0.0, squared.low)),
-            high=sqrt(squared.high),
-            n=squared.n,
-            resampled=squared.resampled,
-            num_units=squared.num_units,
+        mae=bounded(lambda means: means[:, ABSOLUTE]).within(0, inf),
+        rmse=replace(
+            squared, value=sqrt(squared.value), low=sqrt(squared.low), high=sqrt(squared.high)
         ),
-        r2=bounded(_r2(means[None]), _r2(found.draws)[:, None], 1.0) if varies else None,
-        bias=bootstrap_mean(miss, groups, num_draws, seed),
+        r2=bounded(_r2).within(-inf, 1) if np.ptp(true) > 0 else None,
+        bias=bounded(lambda means: means[:, 0] - means[:, 1]),
         slope=slope,
-        intercept=None if slope is None else float(means[1] - slope.value * means[0]),
+        intercept=None if slope is None else float(true.mean() - slope.value * predicted.mean()),
     )
 
 
@@ -91,7 +89,9 @@ def _slope(means: Floats) -> Floats:
 
 def _r2(means: Floats) -> Floats:
     variance = means[:, 4] - means[:, 1] ** 2
-    return np.where(variance > 0, 1 - means[:, 5] / np.where(variance > 0, variance, 1.0), 0.0)
+    return np.where(
+        variance > 0, 1 - means[:, SQUARED] / np.where(variance > 0, variance, 1.0), 0.0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class GroupResiduals:
 
 
 def by_group(predicted: Floats, true: Floats, groups: NDArray[Any]) -> tuple[GroupResiduals, ...]:
-    """Summarise each group's misses, the largest mean miss first.
+    """Summarise each group's misses, the largest mean absolute miss first.
 
     >>> by_group(np.array([1.0, 5.0]), np.array([1.0, 1.0]), np.array(["a", "b"]))[0].group
     'b'

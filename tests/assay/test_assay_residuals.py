@@ -39,6 +39,16 @@ def test_constants_have_no_slope_and_no_variance():
     assert found.bias.value == -1
 
 
+def test_targets_far_from_zero_keep_their_digits():
+    predicted, true = planted()
+    near, far = (residuals(predicted + by, true + by, None, num_draws=50) for by in (0, 1e9))
+    for name in ("rmse", "r2", "slope"):
+        ours, theirs = getattr(near, name), getattr(far, name)
+        assert (theirs.low, theirs.value, theirs.high) == pytest.approx(
+            (ours.low, ours.value, ours.high), rel=1e-4
+        )
+
+
 def test_groups_are_told_the_worst_first():
     predicted, true = planted(90)
     groups = np.arange(90) % 3
