@@ -39,12 +39,12 @@ def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
         turned = "changes nothing" if still else metric.moves(alone.value)
         said.append(
             f"The reference with only this step from the candidate {turned} on real rows "
-            f"({metric.interval(alone)})."
+            f"({metric.change(alone)})."
         )
     elif loss:
         said.append(
-            f"All of the candidate's preprocessing together costs {metric.loss(loss.value)} "
-            f"({metric.interval(loss)}); this step could not be exchanged alone."
+            f"All of the candidate's preprocessing together {metric.moves(loss.value)} "
+            f"({metric.change(loss)}); this step could not be exchanged alone."
         )
     if swapped and swapped.error:
         said.append(f"The candidate's step cannot take the reference's input: {swapped.error}")
@@ -96,7 +96,7 @@ def _caveats(cause: Cause, scene: Scene) -> list[str]:
             (
                 f"Real rows cannot show its cost, as the reference "
                 f"{metric.stands(metric.shown(shares.reference).value)} them; on validation the "
-                f"candidate {metric.moves(shares.on_sim.value)} ({metric.interval(shares.on_sim)})."
+                f"candidate {metric.moves(shares.on_sim.value)} ({metric.change(shares.on_sim)})."
             )
         ]
     return []
@@ -112,7 +112,7 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
             f"{percent(scene.agreement.value)} of real rows ({interval(scene.agreement)})."
         )
     if cause.explains:
-        loss, found = cause.explains.value, metric.interval(cause.explains)
+        loss, found = cause.explains.value, metric.change(cause.explains)
         cost = f"{'costs' if loss >= 0 else 'gains'} {metric.loss(loss)} ({found})."
         exchanged = {
             "shapley": "Exchanging the model alone, averaged over both sides' preprocessing,",

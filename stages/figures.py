@@ -36,6 +36,18 @@ def estimate(found: Bounded) -> Estimate:
     )
 
 
+def turned(found: Bounded) -> Estimate:
+    """Turn a loss so that the figure stands without its sign, and the interval with the figure.
+
+    >>> turned(Estimate(value=-0.009, low=-0.066, high=0.064, n=9)).low
+    -0.064
+    """
+    if found.value >= 0:
+        return estimate(found)
+    ends = {"value": -found.value, "low": -found.high, "high": -found.low}
+    return estimate(found).model_copy(update=ends)
+
+
 def tenths(share: float, *, sign: bool = False) -> str:
     """Write a share or a difference of shares in per cent, with a true minus and no minus zero.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stages.figures import Bounded, counted, interval, percent, points, tenths
+from stages.figures import Bounded, counted, interval, percent, points, tenths, turned
 from stages.stage import MetricName, Task
 
 if TYPE_CHECKING:
@@ -116,6 +116,25 @@ class Metric:
             return interval(shown, rows=rows)
         n = f", {counted(shown.n, shown.groups)}" if rows else ""
         return f"95 % CI {self._number(shown.low)} to {self._number(shown.high)}{n}"
+
+    def change(self, found: Bounded, *, rows: bool = True) -> str:
+        """Write the bounds of a loss beside its figure without a sign: both in one direction.
+
+        >>> from assay.intervals import Interval
+        >>> Metric("accuracy").change(Interval(value=-0.01, low=-0.06, high=0.02, n=50))
+        '95 % CI −2.0 to 6.0, n = 50'
+        """
+        return self.interval(turned(found), rows=rows)
+
+    def beside(self, found: Bounded, what: str) -> str:
+        """Say how far a level lies from the one that the loss is counted from.
+
+        >>> from assay.intervals import Interval
+        >>> Metric("accuracy").beside(Interval(value=-0.01, low=-0.06, high=0.02, n=50), "it")
+        '1.0 points above it (95 % CI −2.0 to 6.0, n = 50)'
+        """
+        word = "above" if self.less_is_better == (found.value >= 0) else "below"
+        return f"{self.loss(found.value)} {word} {what} ({self.change(found)})"
 
     def moves(self, loss: float) -> str:
         """Say what becomes of the metric.

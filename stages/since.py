@@ -191,7 +191,7 @@ def _summary(changes: list[Difference], known: dict[str, Any], words: "Metric") 
     if loss is not None:
         sure = "" if loss.low > 0 or loss.high < 0 else ", which may be nothing"
         moved = words.moves(loss.value)
-        said.append(f"On the same rows it {moved} ({words.interval(loss)}){sure}.")
+        said.append(f"On the same rows it {moved} ({words.change(loss)}){sure}.")
     elif known["agreement"] is not None:
         share = percent(known["agreement"].value)
         said.append(f"Without labels: {share} of real rows get the same answer as before.")

@@ -69,9 +69,8 @@ def gap(scene: Scene) -> str:
         known = scene.shares.candidate is not None
         end = "the field" if known else "what is known of the field"
         return (
-            f"{metric.loss(found.value)}{_of(scene)} ({metric.interval(found)}) lie between "
-            f"validation and {end}. Each part is {_what_is_lost(scene)} when that part alone is "
-            f"exchanged."
+            f"In {_of(scene, '') or metric.word} {end} is {metric.beside(found, 'validation')}. Each "
+            f"part is {_what_is_lost(scene)} when that part alone is exchanged."
         )
     if scene.labelled:
         return "Validation has no labels: what lies between it and the field is not known."
@@ -304,7 +303,5 @@ def _nothing_broke(scene: Scene) -> str:
     found = shares.gap
     against = "."
     if found is not None:
-        worse = metric.less_is_better == (found.value >= 0)
-        word = "above" if worse else "below"
-        against = f", {metric.loss(found.value)} {word} validation ({metric.interval(found)})."
+        against = f", {metric.beside(found, 'validation')}."
     return f"No fault was found: the candidate {metric.stands(level.value)} real rows{against}"

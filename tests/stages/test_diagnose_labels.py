@@ -88,3 +88,13 @@ def test_the_gate_says_how_many_labels_would_show_its_threshold(tmp_path):
     needed = r"as good as validation \(9\d\.\d %\), about \d+ rows in \d+ groups would show it\."
     for name in ("accuracy", "drop"):
         assert re.search(needed, held[name].why)
+
+
+def test_a_figure_and_its_interval_point_in_one_direction(tmp_path):
+    found = diagnosed(tmp_path, sim=0.90, real=0.95)
+    above = re.search(
+        r"([\d.]+) points above validation \(95 % CI (\S+) to ([\d.]+)", found.verdict
+    )
+    value, low, high = (float(text.replace("\N{MINUS SIGN}", "-")) for text in above.groups())
+    assert low < value < high
+    assert above.group() in found.gap_says
