@@ -166,10 +166,12 @@ def _largest_gap(values: NDArray[Any], dealt: NDArray[np.bool_]) -> Floats:
     found = np.empty(dealt.shape[1])
     step = max(1, BLOCK_ENTRIES // len(values))
     for start in range(0, dealt.shape[1], step):
-        sim = dealt[order, start : start + step].astype(np.float64)
-        real = 1 - sim
-        gaps = np.cumsum(sim / sim.sum(axis=0) - real / real.sum(axis=0), axis=0)
-        found[start : start + step] = np.abs(gaps[ends]).max(axis=0)
+        below = np.cumsum(dealt[order, start : start + step], axis=0, dtype=np.int32)
+        num_sim = below[-1]
+        num_real = len(values) - num_sim
+        # below / num_sim - (ends + 1 - below) / num_real, in one pass over the large array
+        gaps = below[ends] * (1 / num_sim + 1 / num_real) - (ends + 1)[:, None] / num_real
+        found[start : start + step] = np.abs(gaps).max(axis=0)
     return found
 
 

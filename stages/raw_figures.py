@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.sample_figures import picture_figures, row_figures, signal_figures
+from sides.tensors import RowReader
 from stages.dataset import SAMPLES, open_tensor, read_roles
 from stages.reports.inputs import Kind
 from stages.sample_table import PICTURES, UnreadableError, read_sample
@@ -74,12 +75,13 @@ def describe(
     if len(chosen) > max_rows:
         generator = np.random.default_rng(seed)
         chosen = np.sort(generator.choice(len(rows), max_rows, replace=False))
+    tensor = None if own["path"].all() else RowReader(folder / SAMPLES)
     found: list[dict[str, Any]] = []
     groups = []
     for at in chosen:
         line = own.iloc[int(rows.positions[at])]
         try:
-            found.append(_figures(folder, line, kind, columns))
+            found.append(_figures(folder, tensor, line, kind, columns))
         except UnreadableError:
             continue
         groups.append(rows.groups[at])
@@ -96,13 +98,17 @@ def _own(roles: Path, dataset: str) -> "pd.DataFrame":
 
 
 def _figures(
-    folder: Path, line: "pd.Series[str]", kind: Kind, columns: Sequence[str]
+    folder: Path,
+    tensor: RowReader | None,
+    line: "pd.Series[str]",
+    kind: Kind,
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     path = line["path"]
-    if path:
+    if path or tensor is None:
         sample = read_sample(folder, path)
     else:
-        sample = np.array(open_tensor(folder / SAMPLES)[int(line["row"])])
+        sample = tensor.take([int(line["row"])])[0]
     if sample.dtype.kind not in "biuf" or not sample.size:
         raise UnreadableError("it holds no numbers")
     if kind == "table":
