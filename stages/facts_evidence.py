@@ -2,7 +2,7 @@
 
 from assay.ranking import Cause
 from stages.reports.environments import Difference, EnvironmentsReport
-from stages.reports.inputs import InputsReport
+from stages.reports.inputs import InputsReport, Statistic
 from stages.reports.since import SinceReport
 from stages.scene import Scene
 
@@ -75,13 +75,16 @@ def _samples(scene: Scene) -> list[str]:
     surely = [one for one in inputs.statistics if one.differs]
     if not surely:
         return [f"Raw samples surely differ in none of {total} figures."]
-    first = surely[0]
-    how = ""
-    if first.effect is not None:
-        how = f" (a real value lies above a simulated one with {first.effect.value:.2f})"
+    named = ", ".join(_figure(one) for one in surely[:MOST])
     return [
         (
-            f"Raw samples surely differ in {len(surely)} of {total} figures, most in "
-            f"{first.name}{how}: a difference, no proof that it costs anything."
+            f"Raw samples surely differ in {len(surely)} of {total} figures, most in {named}: a "
+            f"difference, no proof that it costs anything."
         )
     ]
+
+
+def _figure(one: Statistic) -> str:
+    if one.mean_sim is None or one.mean_real is None:
+        return one.name
+    return f"{one.name} ({one.mean_sim:.3g} in simulation, {one.mean_real:.3g} in the field)"

@@ -20,6 +20,9 @@ from stages.reports.split import ROLES
 from stages.stage import FromCase, Needs, NotApplicable, Params, Stage, Task
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from assay.contrast import Contrast
     from stages.raw_figures import Described
 
@@ -112,9 +115,13 @@ def _compared(params: InputsParams, kind: Any, sim: "Described", real: "Describe
     ]
     kept = [one for one in found if one is not None]
     adjusted = benjamini_yekutieli([one.p_value for one in kept])
-    order = sorted(
-        range(len(kept)),
-        key=lambda at: (adjusted[at] > params.alpha, -kept[at].distance, kept[at].name),
+    order = _kinds_in_turn(
+        [one.name for one in kept],
+        sorted(
+            range(len(kept)),
+            key=lambda at: (adjusted[at] > params.alpha, -kept[at].distance, kept[at].name),
+        ),
+        adjusted <= params.alpha,
     )
     private = params.pictures == "none"  # extremes and bins' edges are values of single samples
     num_shown = 0 if private else SHOWN_HISTOGRAMS
@@ -148,6 +155,21 @@ def _varies(sim: Any, real: Any) -> bool:
 
     both = np.concatenate([sim, real])
     return len(np.unique(both[np.isfinite(both)] if both.dtype.kind == "f" else both)) > 1
+
+
+def _kinds_in_turn(names: list[str], order: list[int], differs: "NDArray[np.bool_]") -> list[int]:
+    """Put the first of each kind before the second of any: six channels may say one thing.
+
+    What differs surely stays before what does not.
+    """
+    import re
+
+    seen: dict[str, int] = {}
+    turns = {}
+    for at in order:
+        kind = re.sub(r"^channel \d+ | \d+-\d+$", "", names[at])
+        turns[at] = seen[kind] = seen.get(kind, 0) + 1
+    return sorted(order, key=lambda at: (not differs[at], turns[at]))
 
 
 def _statistic(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stages.inputs import Inputs, InputsParams, run
+from stages.inputs import Inputs, InputsParams, _kinds_in_turn, run
 from stages.reports.inputs import InputsReport
 from stages.stage import NotApplicable, to_json
 
@@ -140,3 +140,9 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path):
     one, two = (examine(tmp_path, pictures(1), pictures(2)) for _ in range(2))
     assert to_json(one.report) == to_json(two.report)
     assert one.statistics == two.statistics
+
+
+def test_the_first_of_each_kind_stands_before_the_second_of_any():
+    names = ["channel 0 stuck", "channel 1 stuck", "channel 1 mean", "lag 0-1", "channel 0 mean"]
+    differs = np.array([True, True, True, False, True])
+    assert _kinds_in_turn(names, [0, 1, 2, 4, 3], differs) == [0, 2, 1, 4, 3]
