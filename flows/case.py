@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 from flows.faults import Faults, plain, read_yaml, validate
 from stages.stage import RUNTIMES, SIDES, Command, Step
@@ -42,8 +51,18 @@ def _is_program(words: list[str]) -> list[str]:
     return words
 
 
+def _is_list(words: Any) -> Any:
+    if isinstance(words, str):
+        raise ValueError(f"expected a list of words: [{', '.join(words.split())}]")  # noqa: TRY004  pydantic asks for it
+    return words
+
+
+def _form(model: Any) -> str:
+    return "(program)" if isinstance(model, dict | CaseCommand) else "(text)"
+
+
 Call = Annotated[str, AfterValidator(_is_call)]
-Program = Annotated[list[str], AfterValidator(_is_program)]
+Program = Annotated[list[str], BeforeValidator(_is_list), AfterValidator(_is_program)]
 CaseRelative = Annotated[str, AfterValidator(_is_inside)]
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 
@@ -66,6 +85,12 @@ class CaseCommand(Command):
     command: Program
 
 
+CaseModel = Annotated[
+    Annotated[str, AfterValidator(_is_model), Tag("(text)")]
+    | Annotated[CaseCommand, Tag("(program)")],
+    Discriminator(_form),
+]
+
 CODE_KEYS = ("image", "model", "weights", "postprocess", "layers")
 
 
@@ -77,7 +102,7 @@ class Side(_Part):
 
     image: str = "torch"  # a family, or a full image reference
     steps: list[CaseStep] = []
-    model: Annotated[str, AfterValidator(_is_model)] | CaseCommand | None = None
+    model: CaseModel | None = None
     weights: CaseRelative | None = None  # None: what the case's training made
     postprocess: Call | None = None  # None: the largest output wins
     layers: list[str] = []  # where features are read, in forward order
@@ -155,7 +180,7 @@ class Case(_Part):
     task: Literal["classification", "regression"]
     metric: Literal["accuracy", "r2", "mae"]
     classes: int | None = Field(default=None, ge=2)  # of a classification
-    unit: str | None = Field(default=None, max_length=20)  # of a regression's target
+    unit: str | None = Field(default=None, min_length=1, max_length=20)  # of a regression's target
     pictures: Literal["full", "none"] = "full"
     code: list[str] = ["code"]
     data: Data
@@ -173,6 +198,8 @@ class Case(_Part):
         if (self.classes is not None) != (self.task == "classification"):
             what = "state how many" if self.classes is None else "leave it out"
             raise ValueError(f"classes: a {self.task}: {what}")
+        if self.unit is not None and self.task != "regression":
+            raise ValueError("unit: of a regression's target; leave it out")
         if self.reference.recorded:
             raise ValueError("reference.recorded: the reference must run; record the other side")
         return self

@@ -1,6 +1,5 @@
 """Is what a case names really there? Folders, weights, programs, functions; nothing is run."""
 
-import ast
 import difflib
 import re
 from collections.abc import Sequence
@@ -8,10 +7,13 @@ from pathlib import Path
 
 from containers.keys import FAMILIES
 from flows.case import CaseCommand, LoadedCase, Side, relative
+from flows.module_names import defined_names
 from flows.recording_places import recording_faults
 from sides.runtime_files import FAMILIES as RUNTIME_FAMILIES
 from sides.runtime_files import SUFFIXES
 from stages.stage import RUNTIMES, InputFault
+
+IMAGE = r"\w\S*(:\w[\w.-]*|@\w+:[0-9a-f]+)"  # a host's port is no tag
 
 
 def missing_places(loaded: LoadedCase, file: str) -> list[str]:
@@ -31,8 +33,11 @@ def missing_places(loaded: LoadedCase, file: str) -> list[str]:
     for name, side in loaded.sides.items():
         named |= {f"{name}.weights": side.weights, f"{name}.recorded": side.recorded}
     for key, path in named.items():
-        if path and not (workspace / relative(loaded.folder, path)).exists():
+        place = workspace / relative(loaded.folder, path or "")
+        if path and not place.exists():
             faults.append(f"{file}: {key}: there is no {path}. Bring it with `dvc pull {path}`.")
+        elif path and key.endswith("recorded") and not place.is_dir():
+            faults.append(f"{file}: {key}: {path} is a file; state the folder that holds it.")
     families = ", ".join(FAMILIES)
     ours = {"data.image": case.data.image, "train.image": case.train.image if case.train else ""}
     faults += [
@@ -44,17 +49,17 @@ def missing_places(loaded: LoadedCase, file: str) -> list[str]:
         f"{file}: {name}.image: one of {families}, or a full image reference with its tag or "
         f"digest; got {side.image}."
         for name, side in loaded.sides.items()
-        if side.image not in FAMILIES and not re.search(r"[:@]", side.image)
+        if side.image not in FAMILIES and not re.fullmatch(IMAGE, side.image)
     ]
     for name, side in loaded.sides.items():
-        faults += [f"{file}: {name}.{fault}" for fault in _side_faults(loaded, side)]
+        faults += [f"{file}: {name}.{fault}" for fault in _side_faults(loaded, name, side)]
     return faults + _missing_calls(loaded, file)
 
 
-def _side_faults(loaded: LoadedCase, side: Side) -> list[str]:
+def _side_faults(loaded: LoadedCase, name: str, side: Side) -> list[str]:
     """Find what a side lacks: weights, an image that opens them, what its recording must hold."""
     if side.recorded:
-        return recording_faults(loaded.workspace / relative(loaded.folder, side.recorded), side)
+        return recording_faults(loaded, name, side)
     faults = []
     if side.weights is None and loaded.case.train is None:
         faults.append("weights: missing; give the weights' path, as nothing trains the model.")
@@ -122,33 +127,12 @@ def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:
         if root is None:
             faults.append(f"{file}: {key}: no module {module} in {', '.join(loaded.code_roots)}.")
             continue
-        names = _top_level(_module_file(loaded, root, call))
+        names = defined_names(_module_file(loaded, root, call))
         if names is not None and function not in names:
             near = difflib.get_close_matches(function, names, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
             faults.append(f"{file}: {key}: {module} has no function {function}.{hint}")
     return faults
-
-
-def _top_level(path: Path) -> set[str] | None:
-    """Return the names that a module defines, unrun; None where only running it could tell."""
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError):
-        return None
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        elif not isinstance(node, ast.Expr):  # an import, a condition: it may define anything
-            if not isinstance(node, ast.Import) and not (
-                isinstance(node, ast.ImportFrom) and node.names[0].name != "*"
-            ):
-                return None
-            names |= {alias.asname or alias.name for alias in node.names}
-    return names
 
 
 def _module_file(loaded: LoadedCase, root: int, call: str) -> Path:

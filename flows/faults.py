@@ -115,7 +115,7 @@ def validate(kind: type[Model], content: Any, marks: Any, name: str) -> Model:
 
 
 def _say(kind: type[BaseModel], fault: Any, marks: Any, name: str) -> tuple[int, str]:
-    path = tuple(fault["loc"])
+    path = tuple(part for part in fault["loc"] if not str(part).startswith("("))  # no union's tag
     line = line_of(marks, path)
     where = f"{name}{f', line {line}' if line else ''}: {'.'.join(map(str, path)) or 'the file'}"
     if fault["type"] == "extra_forbidden":
@@ -123,7 +123,11 @@ def _say(kind: type[BaseModel], fault: Any, marks: Any, name: str) -> tuple[int,
     elif fault["type"] == "missing":
         text = "missing; it must be given."
     else:
-        text = f"{fault['msg'].removeprefix('Value error, ')}, got {_short(fault['input'])}."
+        text = fault["msg"].removeprefix("Value error, ")
+        # What a whole part lacks is said; that it has other keys is no news.
+        if fault["type"] != "value_error" or not isinstance(fault["input"], Mapping):
+            text += f", got {_short(fault['input'])}"
+        text += "."
     return line or 0, f"{where}: {text}"
 
 

@@ -152,6 +152,9 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
             "there is no folder cases/toy/nowhere",
             id="code",
         ),
+        pytest.param(
+            "title: Toy", "title: Toy\nunit: kg", "unit: of a regression's target", id="unit"
+        ),
     ],
 )
 def test_a_fault_names_its_place(workspace: Path, old: str, new: str, says: str) -> None:
@@ -187,14 +190,50 @@ SIDE = "candidate:\n  steps: [{name: decode, call: toy_steps:decode}]\n"
             id="nothing was logged",
         ),
         pytest.param(
-            "candidate: {recorded: logs, steps: [{name: decode}, {name: scale}]}\n",
-            "candidate.recorded: logs/tensors.npz has no step_decode; it has: ids, input.",
+            "candidate: {recorded: logs, steps: [{name: crop}, {name: decode}]}\n",
+            "candidate.recorded: logs/tensors.npz has no step_crop; it has: ids, input.",
             id="a step was not logged",
+        ),
+        pytest.param(
+            "candidate: {recorded: logs, steps: [{name: read}]}\n",
+            "candidate.steps: the last one is the step whose output is `input`; add decode, or "
+            "leave steps out.",
+            id="the last step is missing",
+        ),
+        pytest.param(
+            "candidate: {recorded: unlabelled}\n",
+            "candidate.recorded: predictions.csv has neither labels nor outputs.",
+            id="predictions without an answer",
         ),
         pytest.param(
             SIDE.replace("call: toy_steps:decode", "command: [decode]") + "  model: onnx\n",
             "candidate.steps.0.command: no program decode in cases/toy/code",
             id="no program",
+        ),
+        pytest.param(
+            SIDE.replace("call: toy_steps:decode", "command: decode --fast"),
+            "candidate.steps.0.command: expected a list of words: [decode, --fast]",
+            id="a program in one text",
+        ),
+        pytest.param(
+            SIDE + "  model: {command: infer}\n",
+            "candidate.model.command: expected a list of words: [infer], got 'infer'.",
+            id="a model's program in one text",
+        ),
+        pytest.param(
+            SIDE + "  model: onx\n",
+            "candidate.model: expected module:function, onnx, torchscript, exported, or a command",
+            id="no model",
+        ),
+        pytest.param(
+            SIDE + "  model: toy_model:build\n  image: localhost:5000/serve\n",
+            "candidate.image: one of base, contracts, torch, onnx, or a full image reference",
+            id="a port is no tag",
+        ),
+        pytest.param(
+            "candidate: {recorded: case.yaml}\n",
+            "candidate.recorded: case.yaml is a file; state the folder that holds it.",
+            id="a recording that is a file",
         ),
     ],
 )
@@ -206,11 +245,74 @@ def test_what_a_side_lacks_is_told_before_anything_runs(
     for file in FILES:
         path = workspace / "cases/toy" / file
         path.parent.mkdir(exist_ok=True)
-        path.write_text("id,label\n")
+        path.write_text("id,label\na,0\n")
+    (workspace / "cases/toy/unlabelled").mkdir()
+    (workspace / "cases/toy/unlabelled/predictions.csv").write_text("id,class\na,0\n")
     arrays = {"ids": np.array(["a"]), "input": np.zeros((1, 2))}
     np.savez(workspace / "cases/toy/logs/tensors.npz", **arrays)
     rewrite(workspace, "candidate:\n  like: reference\n", side)
     assert says in faults(workspace)
+
+
+def with_folders(workspace: Path, recorded: str) -> None:
+    """State the data as folders, two reference steps, and a recording."""
+    for name in ("sim", "real"):
+        folder = workspace / f"cases/toy/data/{name}"
+        folder.mkdir(parents=True)
+        (folder / "manifest.csv").write_text("id,row,path,label,group\nreal-1,0,,0,\n")
+    text = GOOD.replace("  make: toy_data:make\n", "  sim: data/sim\n  real: data/real\n")
+    text = text.replace(
+        "toy_steps:decode}\n",
+        "toy_steps:decode}\n    - {name: scale, call: toy_steps:decode}\n"
+        "    - {name: standardise, call: toy_steps:decode}\n",
+    )
+    text = text.replace("  like: reference\n", recorded)
+    (workspace / "cases/toy/case.yaml").write_text(text)
+
+
+def test_a_recording_of_other_rows_is_told_before_anything_runs(workspace: Path) -> None:
+    with_folders(workspace, "  recorded: logs\n")
+    (workspace / "cases/toy/logs").mkdir()
+    (workspace / "cases/toy/logs/predictions.csv").write_text("id,label\nrow-7,0\n")
+    assert faults(workspace) == (
+        "cases/toy/case.yaml: candidate.recorded: none of its ids is one of data.real: it has "
+        "row-7; the manifest real-1. Log with the ids of the manifest."
+    )
+
+
+def test_a_step_that_was_not_logged_is_not_taken_for_one_that_is_not_there(workspace: Path) -> None:
+    import numpy as np
+
+    with_folders(workspace, "  recorded: logs\n  steps: [{name: decode}, {name: standardise}]\n")
+    (workspace / "cases/toy/logs").mkdir()
+    arrays = {"ids": np.array(["real-1"]), "input": np.zeros((1, 2)), "step_decode": np.ones(1)}
+    np.savez(workspace / "cases/toy/logs/tensors.npz", **arrays)
+    assert "candidate.steps: scale is not listed. Log step_scale" in faults(workspace)
+
+
+def test_every_misspelt_function_is_told_also_in_a_module_of_two_branches(workspace: Path) -> None:
+    code = (
+        "try:\n    import numpy as np\nexcept ImportError:\n    np = None\n"
+        "if np:\n    def decode(raw):\n        hidden = globals()\n"
+        "else:\n    decode = None\n"
+        "with open(__file__) as file:\n    for line in file:\n        last = line\n"
+        "if __name__ == '__main__':\n    print(decode)\n"
+    )
+    (workspace / "cases/toy/code/toy_steps.py").write_text(code)
+    load_case(workspace, "toy")
+    text = GOOD.replace("toy_steps:decode", "toy_steps:decod").replace("del:build", "del:buidl")
+    (workspace / "cases/toy/case.yaml").write_text(text)
+    told = faults(workspace)
+    assert "toy_steps has no function decod. Did you mean decode?" in told
+    assert "toy_model has no function buidl. Did you mean build?" in told
+
+
+@pytest.mark.parametrize(
+    "line", ["from os.path import *", "globals()['decode'] = 1", "def __getattr__(name): ..."]
+)
+def test_what_only_running_a_module_tells_is_not_refused(workspace: Path, line: str) -> None:
+    (workspace / "cases/toy/code/toy_steps.py").write_text(f"if True:\n    {line}\n")
+    load_case(workspace, "toy")
 
 
 def test_all_faults_are_told_at_once(workspace: Path) -> None:
