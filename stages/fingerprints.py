@@ -78,24 +78,25 @@ def _environment(
     if left.packages is None or right.packages is None:
         lacking = next(one for one in (left, right) if one.packages is None)
         not_compared.append(f"packages: {lacking.side}: {lacking.why_no_packages}")
-    elif (left.python, left.packages) == (right.python, right.packages):
+    elif _host(left) == _host(right) and left.packages == right.packages:
         image = f" `{left.image}`" if left.image == right.image else ""
         not_compared.append(
             f"environments: both sides ran in one{image}: the same Python, the same packages"
         )
-        return
     else:
         yield from _packages(left.packages, right.packages)
-    for topic, ours, theirs in (
-        ("python", left.python, right.python),
+    if left.python and right.python and left.python != right.python:
+        yield _differs("python", "python", left.python, right.python, "unlikely")
+    for what, ours, theirs in (
         ("platform", left.platform, right.platform),
-        ("platform", left.machine, right.machine),
+        ("machine", left.machine, right.machine),
     ):
         if ours and theirs and ours != theirs:
-            weight: Weight = "perhaps" if topic == "platform" else "unlikely"
-            yield _differs(
-                "python" if topic == "python" else "platform", topic, ours, theirs, weight
-            )
+            yield _differs("platform", what, ours, theirs, "perhaps")
+
+
+def _host(side: CollectReport) -> tuple[str | None, ...]:
+    return side.python, side.platform, side.machine
 
 
 def _packages(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[Difference]:

@@ -26,6 +26,10 @@ PLANTED = {
         {"python": "3.8.1"},
         [("python", "3.11.2", "3.8.1", "unlikely")],
     ),
+    "another machine with the same packages": (
+        {"machine": "aarch64"},
+        [("machine", "x86_64", "aarch64", "perhaps")],
+    ),
     "other weights": (
         {"weights": {"weights.safetensors": "cd" * 32}},
         [("weights weights.safetensors", HASH[:12], "cd" * 6, "numbers")],
