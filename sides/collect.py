@@ -77,7 +77,7 @@ def _distribution() -> str:
     return lines.get("PRETTY_NAME", "").strip('"')
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path | str) -> str:
     digest = hashlib.sha256()
     with open(str(path), "rb") as file:
         for block in iter(lambda: file.read(BLOCK_BYTES), b""):
@@ -188,13 +188,7 @@ def _code(called: Any) -> Dict[str, Any]:
         says, file = words, _module_file(words.partition(":")[0]) if ":" in words else None
     else:
         says, file = " ".join(words or ["(logged)"]), _program_file(words or [])
-    return {"says": says, "file": file and _within(file), "sha256": file and _sha256_of(file)}
-
-
-def _sha256_of(file: str) -> str:
-    from pathlib import Path
-
-    return _sha256(Path(file))
+    return {"says": says, "file": file and _within(file), "sha256": file and _sha256(file)}
 
 
 def _module_file(module: str) -> Optional[str]:

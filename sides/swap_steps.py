@@ -70,12 +70,12 @@ def _slot(given: _Given, slot: Dict[str, Any], folder: Path, side: str) -> Dict[
     try:
         if not slot["stated"] or given.recording is not None:
             watched = [given.rows[at] for at in given.paired]
-            made = [value for _, value in _made(given, slot, position, side, watched)]
+            made = list(_made(given, slot, position, side, watched))
             if made and _is_same(given, slot, made):
                 return {**found, "same": True}
         with RecordWriter(folder / f"{slot['key']}.npys") as writer:
             try:
-                for _, value in _made(given, slot, position, side, given.rows):
+                for value in _made(given, slot, position, side, given.rows):
                     writer.write(value)
             except CaseCodeError:
                 writer.drop()
@@ -97,7 +97,7 @@ def _is_same(given: _Given, slot: Dict[str, Any], made: List[NDArray[Any]]) -> b
 def _made(
     given: _Given, slot: Dict[str, Any], position: int, side: str, wanted: List[Row]
 ) -> Iterator[Any]:
-    """Yield (row, what the candidate's step makes of the reference's value before it)."""
+    """Yield what the candidate's step makes of the reference's value before it, row by row."""
     chosen = {row.id for row in wanted}
     before = values(given.folder, slot["before"], given.real, given.rows)
     numbered = zip(range(len(given.rows)), given.rows, before)  # noqa: B905
@@ -107,7 +107,7 @@ def _made(
     with closing(load_step(side, position, given.chain.candidate[position])) as step:
         for number, row, value in numbered:
             if row.id in chosen:
-                yield row, apply_copy(step, value, number, row.id)
+                yield apply_copy(step, value, number, row.id)
         if step.program is not None:
             step.program.finish()
 
@@ -131,4 +131,4 @@ def _logged(
         own = samples.raw(row) if earlier is None else recording.take(earlier, [row])[0]
         if not close(own, value, *tolerance):
             raise CaseCodeError(OTHER_INPUT % f"{number}{privacy.named(row.id)}")
-        yield row, recording.take(output, [row])[0]
+        yield recording.take(output, [row])[0]
