@@ -57,11 +57,11 @@ class Recording:
         Raises:
             CaseCodeError: it was not logged.
         """
+        if position == len(steps) - 1 and self.has(INPUT):
+            return INPUT
         name = f"step_{steps[position]['name']}"
         if self.has(name):
             return name
-        if position == len(steps) - 1 and self.has(INPUT):
-            return INPUT
         text = f"{self.side}.steps[{position}]: the recording holds no {name}."
         raise CaseCodeError(f"{text} Log it, or leave the step's name out of case.yaml.")
 

@@ -92,10 +92,8 @@ def take_in(folder: Path, into: Path, where: str) -> RecordedSummary:
         names = ", ".join((TENSORS, *PREDICTIONS))
         raise InputFault(f"{where}: {folder.name} holds none of {names}. Log at least one.")
     lists = [ids for ids in (_ids_of(tensors), predictions.get("ids")) if ids is not None]
-    shared = set.intersection(*(set(ids) for ids in lists))
-    ids = [name for name in lists[0] if name in shared]
-    if not ids:
-        raise InputFault(_apart(where, "its tensors", lists[0], "its predictions", lists[-1]))
+    ids = _shared(lists, where)
+    shared = set(ids)
     (into / "ids.json").write_text(json.dumps(ids) + "\n", encoding="utf-8")
     nonfinite = {}
     for name, member in tensors.items():
@@ -114,6 +112,25 @@ def take_in(folder: Path, into: Path, where: str) -> RecordedSummary:
         num_left_out=len(set().union(*lists)) - len(ids),
         num_nonfinite_rows={name: count for name, count in sorted(nonfinite.items()) if count},
     )
+
+
+def logged_ids(folder: Path, where: str) -> list[str]:
+    """Return the ids that a recording holds, without its tensors' numbers.
+
+    Raises:
+        InputFault: as `take_in`, as far as it shows without those.
+    """
+    tensors = _tensors(folder / TENSORS, where) if (folder / TENSORS).exists() else {}
+    lists = [_ids_of(tensors), _predictions(folder, where).get("ids")]
+    return _shared([ids for ids in lists if ids is not None], where)
+
+
+def _shared(lists: Sequence[list[str]], where: str) -> list[str]:
+    shared = set.intersection(*(set(ids) for ids in lists))
+    ids = [name for name in lists[0] if name in shared]
+    if not ids:
+        raise InputFault(_apart(where, "its tensors", lists[0], "its predictions", lists[-1]))
+    return ids
 
 
 def _apart(where: str, left: str, ids: Sequence[str], right: str, others: Sequence[str]) -> str:

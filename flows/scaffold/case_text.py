@@ -107,9 +107,11 @@ def _candidate_lines(said: Described) -> list[str]:
             "  recorded: recorded",
         ]
         if said.recorded_steps:
-            lines.append("  steps: # whose outputs were logged")
+            lines.append("  steps: # as logged; the output of the last one is `input`")
             lines += [f"    - {{name: {name}}}" for name in said.recorded_steps]
-        return lines
+            return lines
+        told = "all of the reference's, once all but the last are logged"
+        return [*lines, f"  # steps: # {told}: docs/how-to/recorded-logs.md"]
     lines = [
         "candidate: # how it is deployed",
         "  like: reference # the same fields; those written here replace them",

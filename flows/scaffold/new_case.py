@@ -86,14 +86,15 @@ def _fill(asked: Asked, folder: Path, workspace: Path, say: Say) -> Described:
         raise Faults(f"--sim: no row has a label. Name the column with --label-column. ({told})")
     if not asked.weights and not sets["train"].labelled:
         raise Faults("--train: no row has a label, and there is no model: give --weights.")
+    code = fill_in(asked, folder / "code", facts["sim"], asked.slug)
     return Described(
         asked=asked,
         sources=sources,
         sets=sets,
         facts=facts,
         classes=classes,
-        code=fill_in(asked, folder / "code", facts["sim"], asked.slug),
-        recorded_steps=_copy_recording(asked, folder),
+        code=code,
+        recorded_steps=_copy_recording(asked, folder, [name for name, _ in code.steps]),
         differences=differences(
             facts["sim"],
             facts["real"],
@@ -181,8 +182,11 @@ def _drop_rows(manifest: Path, gone: set[str]) -> None:
     kept.to_csv(manifest, index=False, lineterminator="\n")
 
 
-def _copy_recording(asked: Asked, folder: Path) -> list[str]:
-    """Copy a recording; return the names of the steps whose outputs it holds."""
+def _copy_recording(asked: Asked, folder: Path, steps: list[str]) -> list[str]:
+    """Copy a recording; return the reference's steps where all were logged, else none.
+
+    The last one's output is `input`, so that it needs no array of its own.
+    """
     import numpy as np
 
     if asked.recorded is None:
@@ -199,7 +203,8 @@ def _copy_recording(asked: Asked, folder: Path) -> list[str]:
         return []
     try:
         with np.load(source / "tensors.npz", allow_pickle=False) as tensors:
-            return [key.removeprefix("step_") for key in tensors.files if key.startswith("step_")]
+            is_whole = all(f"step_{name}" in tensors.files for name in steps[:-1])
+            return steps if is_whole else []
     except (ValueError, EOFError, zipfile.BadZipFile):
         told = f"{source / 'tensors.npz'} is no .npz, or is cut off"
         raise Faults(f"--recorded: {told}. Write it with numpy.savez.") from None

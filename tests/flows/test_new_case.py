@@ -166,6 +166,24 @@ def test_a_quantity_of_a_table_and_a_deployment_that_only_logged(clone, own):
     assert done.stdout == "True\n", done.stderr
 
 
+def test_the_last_logged_step_is_the_one_whose_output_is_the_input(clone, own):
+    table = made.features_csv(own / "table.csv")
+    (own / "log").mkdir()
+    ids = np.array(["s0", "s1", "s2"])
+    values = np.zeros((3, 3), np.float32)
+    np.savez(own / "log/tensors.npz", ids=ids, input=values, step_read=values)
+    words = [
+        "--sim", table, "--real", table, "--code", own / "code", "--model", "net:build",
+        "--weights", own / "weights.npy", "--recorded", own / "log", "--step", "read=net:decode",
+    ]  # fmt: skip
+    assay(clone, "new", "cells", *words, "--step", "standardise=net:swapped")
+    stated = yaml.safe_load((clone / "cases/cells/case.yaml").read_text())
+    assert [step["name"] for step in stated["candidate"]["steps"]] == ["read", "standardise"]
+    more = ["--step", "fill=net:swapped", "--step", "standardise=net:swapped"]
+    assay(clone, "new", "fewer", *words, *more)
+    assert "steps" not in yaml.safe_load((clone / "cases/fewer/case.yaml").read_text())["candidate"]
+
+
 def test_a_package_keeps_its_name(clone, own):
     package = own / "mynet"
     (own / "code").rename(package)

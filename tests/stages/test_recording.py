@@ -180,6 +180,14 @@ def test_logged_tensors_stand_for_what_the_code_would_make(toy):
     np.testing.assert_array_equal(np.load(into / "steps/00_decode.npy"), turned()[[0, 2, 4, 6]])
 
 
+def test_the_last_step_made_what_the_model_got(toy):
+    logged = everything()
+    record(toy, tensors=logged | {"step_scale": np.zeros_like(logged["input"])})
+    _, into = run_preprocess(toy)
+    rows = np.load(into / "steps/01_scale.npy")
+    np.testing.assert_allclose(rows, turned()[[0, 2, 4, 6]] / 255, rtol=1e-6)
+
+
 def test_steps_without_names_are_one(toy):
     record(toy, tensors=everything())
     report, _ = run_preprocess(toy, [])
