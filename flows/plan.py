@@ -19,6 +19,9 @@ from stages.stage import SIDES, At, CasePath, Field, SideStage, Stage, case_keys
 PARAMS = "params.yaml"
 ENVIRONMENTS = "environments.yaml"
 
+THRESHOLDS = {"min_accuracy": "accuracy", "min_r2": "r2", "max_mae": "mae"}
+"""The gate's params that are of one metric alone."""
+
 AnyStage = Stage | SideStage
 
 
@@ -66,6 +69,21 @@ def _unknown(params: Mapping[str, Any], where: Callable[[Sequence[str]], str]) -
     return faults
 
 
+def _of_another_metric(params: Mapping[str, Any], metric: str, where: str) -> list[str]:
+    """Find thresholds that no criterion of this case would read."""
+    return [
+        f"{where}{section}.{key}: {key} is for {THRESHOLDS[key]}; a case of {metric} states "
+        f"{section}.{_threshold(metric)}."
+        for section, values in params.items()
+        for key in values
+        if THRESHOLDS.get(key, metric) != metric
+    ]
+
+
+def _threshold(metric: str) -> str:
+    return next(key for key, of in THRESHOLDS.items() if of == metric)
+
+
 def _knobs(stage: AnyStage) -> set[str]:
     return set(stage.params.model_fields) - set(case_keys(stage.params))
 
@@ -77,7 +95,9 @@ def plan(loaded: LoadedCase) -> tuple[Row, ...]:
         Faults: params that do not fit, all at once.
     """
     params, faults = _params_and_faults(loaded.workspace)
-    faults += _unknown(loaded.case.params, lambda _: f"{loaded.folder}/case.yaml: params.")
+    where = f"{loaded.folder}/case.yaml: params."
+    faults += _unknown(loaded.case.params, lambda _: where)
+    faults += _of_another_metric(loaded.case.params, loaded.case.metric, where)
     rows: list[Row] = []
     for stage in catalog():
         for side in stage.sides or (None,):

@@ -10,7 +10,7 @@ from typing import Any
 
 from flows import server, workspace
 from flows.case import load_case
-from flows.cli import CANCELLED, Answer, status_of
+from flows.cli import CANCELLED, USAGE, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
 from lineage import runs
 from lineage.provenance import RunRecord
@@ -72,12 +72,21 @@ def _follow(investigation: Investigation) -> BaseException | None:
     return None
 
 
+def _next(record: RunRecord, status: int) -> str:
+    """Say how it ended and what to do; what a person gave would fail the same way once more."""
+    again = f"assay run {record.case}"
+    if status == USAGE:
+        return f"{record.state}. Mend what is named above, then: {again}"
+    return f"{record.state}. Resume it: {again}"
+
+
 def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answer:
     status = exit_status(record, error)
     data: dict[str, Any] = {
         "run": record.id,
         "state": record.state,
         "verdict": record.verdict,
+        "because": record.because,
         "sentence": record.sentence,
         "isolation": record.isolation,
         "stages": {stage.name: stage.how for stage in record.stages},
@@ -87,13 +96,9 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
     if error is not None:
         if status_of(error) is None and status != CANCELLED:  # a fault of ours: show where
             traceback.print_exception(error)
-        text = (
-            f"{record.error}\nrun {record.id}: {record.state}. Resume it: assay run {record.case}"
-        )
-        return data, text, status
+        return data, f"{record.error}\nrun {record.id}: {_next(record, status)}", status
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
     data["report"] = str(page)
-    text = (
-        f"\n{record.sentence}\n\ngate     {record.verdict}\nrun      {record.id}\nreport   {page}"
-    )
+    gate = f"{record.verdict}: {record.because}" if record.because else record.verdict
+    text = f"\n{record.sentence}\n\ngate     {gate}\nrun      {record.id}\nreport   {page}"
     return data, text, status

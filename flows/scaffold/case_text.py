@@ -69,10 +69,16 @@ def case_yaml(said: Described) -> str:
     lines += [] if code.train else ["  weights: weights"]
     if code.image == "torch":
         lines.append("  # layers: [conv1, fc1] # where features are read, in forward order")
-    return "\n".join([*lines, *_candidate_lines(said), *_PARAMS]) + "\n"
+    return "\n".join([*lines, *_candidate_lines(said), *_params_lines(asked)]) + "\n"
 
 
-_PARAMS = ("# params: # stage -> param -> value, over params.yaml", "#   gate: {min_accuracy: 0.9}")
+_THRESHOLDS = {"accuracy": "min_accuracy: 0.9", "r2": "min_r2: 0.9", "mae": "max_mae: 1.0"}
+
+
+def _params_lines(asked: Asked) -> list[str]:
+    threshold = _THRESHOLDS[asked.metric or TASKS[asked.task][0]]
+    told = "# params: # stage -> param -> value, over params.yaml"
+    return [told, f"#   gate: {{{threshold}}} # what the candidate is held to"]
 
 
 def _task_lines(said: Described) -> list[str]:

@@ -154,6 +154,7 @@ def test_a_quantity_of_a_table_and_a_deployment_that_only_logged(clone, own):
     stated = yaml.safe_load((clone / "cases/heat/case.yaml").read_text())
     assert (stated["metric"], stated["unit"], "classes" in stated) == ("mae", "MJ/kg", False)
     assert stated["candidate"] == {"recorded": "recorded", "steps": [{"name": "as_float"}]}
+    assert "#   gate: {max_mae: 1.0}" in (clone / "cases/heat/case.yaml").read_text()
     assert "nothing is wrong" in assay(clone, "check", "heat")
     code = (
         "import sys; sys.path.insert(0, 'code'); from pathlib import Path; import heat_model as m;"

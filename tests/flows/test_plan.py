@@ -1,13 +1,16 @@
 """The graph follows from the declarations, and says exactly what each stage depends on."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from flows import graph
 from flows.case import load_case
+from flows.commands.run import _next as ended
 from flows.faults import Faults
 from flows.plan import catalog, named, plan, read_params, upstream
+from lineage.provenance import RunRecord
 from lineage.row import Row
 from stages.stage import case_keys
 
@@ -94,3 +97,22 @@ def _workspace_with(tmp_path: Path, params: str) -> Path:
 def test_a_param_that_nobody_knows_is_refused(tmp_path: Path, params: str, says: str) -> None:
     with pytest.raises(Faults, match=says):
         read_params(_workspace_with(tmp_path, params))
+
+
+def test_a_threshold_of_another_metric_is_refused() -> None:
+    loaded = load_case(WORKSPACE, "heating")
+    params = {"gate": {"min_accuracy": 0.9, "max_mae": 1.0, "min_r2": 0.9}}
+    loaded = replace(loaded, case=loaded.case.model_copy(update={"params": params}))
+    with pytest.raises(Faults) as caught:
+        plan(loaded)
+    where = "cases/heating/case.yaml: params.gate"
+    assert caught.value.faults == (
+        f"{where}.min_accuracy: min_accuracy is for accuracy; a case of r2 states gate.min_r2.",
+        f"{where}.max_mae: max_mae is for mae; a case of r2 states gate.min_r2.",
+    )
+
+
+@pytest.mark.parametrize(("status", "says"), [(2, "Mend what is named above"), (3, "Resume it")])
+def test_a_failed_run_says_what_to_do(status: int, says: str) -> None:
+    told = ended(RunRecord.model_construct(case="toy", state="failed"), status)
+    assert told == f"failed. {says}{', then' if status == 2 else ''}: assay run toy"
