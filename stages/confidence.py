@@ -21,7 +21,7 @@ from assay.calibration import (
 )
 from assay.criteria import accuracy
 from assay.intervals import bootstrap_mean
-from stages.dataset import UNLABELLED
+from stages.answers import is_known
 from stages.figures import estimate
 from stages.reports.evaluate import (
     CalibrationReport,
@@ -158,49 +158,27 @@ def unlabelled(
     given = side.labels(sets["real"], real)
     if given is None or not len(real):
         return None
-    agreement = None
+    found: dict[str, Any] = {"side": name, "n": len(real), "assumes": ASSUMES}
     if reference is not None:
         same = np.asarray(given == reference)
-        agreement = estimate(accuracy(same, real.groups, num_draws=resamples, seed=seed))
+        agreed = accuracy(same, real.groups, num_draws=resamples, seed=seed)
+        found["agreement"] = estimate(agreed)
     before = confidence(side.raw(sets["sim"], sim), sim.labels)
     now = confidence(side.raw(sets["real"], real), real.labels)
     if isinstance(now, str):
-        return _unlabelled(name, len(real), agreement)
+        return Unlabelled(**found)
     groups = real.groups[now.finite]
-    expected = None
     mean = bootstrap_mean(now.highest, groups, resamples, seed).within(0, 1)
-    if isinstance(before, Confidence):
-        said = side.labels(sets["sim"], sim)
-        known = sim.labels[before.finite] != UNLABELLED
-        right = np.asarray(said == sim.labels)[before.finite][known]
-        if known.any():
-            expected = expected_accuracy(
-                before.certainty[known],
-                right,
-                now.certainty,
-                groups,
-                num_draws=resamples,
-                seed=seed,
-            )
-    return _unlabelled(
-        name,
-        len(real),
-        agreement,
-        confidence_sim=float(before.highest.mean()) if isinstance(before, Confidence) else None,
-        confidence_real=estimate(mean),
-        expected=None if expected is None else estimate(expected),
-        histogram_sim=histogram(before.highest) if isinstance(before, Confidence) else [],
-        histogram_real=histogram(now.highest),
-    )
-
-
-def _unlabelled(name: str, num_rows: int, agreement: Any, **known: Any) -> Unlabelled:
-    nothing: dict[str, Any] = {
-        "confidence_sim": None,
-        "confidence_real": None,
-        "expected": None,
-        "histogram_sim": [],
-        "histogram_real": [],
-    }
-    told = {"side": name, "n": num_rows, "agreement": agreement, "assumes": ASSUMES}
-    return Unlabelled(**told, **(nothing | known))
+    found |= {"confidence_real": estimate(mean), "histogram_real": histogram(now.highest)}
+    if isinstance(before, str):
+        return Unlabelled(**found)
+    found["confidence_sim"] = float(before.highest.mean())
+    found["histogram_sim"] = histogram(before.highest)
+    known = is_known(sim.labels[before.finite])
+    right = np.asarray(side.labels(sets["sim"], sim) == sim.labels)[before.finite][known]
+    if known.any():
+        guessed = expected_accuracy(
+            before.certainty[known], right, now.certainty, groups, num_draws=resamples, seed=seed
+        )
+        found["expected"] = estimate(guessed)
+    return Unlabelled(**found)

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from stages.stage import At, Estimate, MetricName, Plot, Report
 
 EVALUATE = At("artifacts/evaluate/report.json")
@@ -109,13 +111,13 @@ class Unlabelled(Report):
 
     side: str
     n: int
-    agreement: Estimate | None  # with the reference's answers; None for the reference itself
-    confidence_sim: float | None
-    confidence_real: Estimate | None
-    expected: Estimate | None  # accuracy, guessed from confidence: it rests on `assumes`
+    agreement: Estimate | None = None  # with the reference's answers; None for its own
+    confidence_sim: float | None = None
+    confidence_real: Estimate | None = None
+    expected: Estimate | None = None  # accuracy, guessed from confidence: it rests on `assumes`
     assumes: str
-    histogram_sim: list[float]  # shares of rows by confidence, bins of equal width over [0, 1]
-    histogram_real: list[float]
+    histogram_sim: list[float] = Field(default=[])  # shares of rows by confidence,
+    histogram_real: list[float] = Field(default=[])  # in bins of equal width over [0, 1]
 
 
 class EvaluateReport(Report):
