@@ -1,5 +1,6 @@
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from planted_world import gap_in_features, report_inputs, scratch_wins
 
 from stages.report import Inputs, PageParams, run
+from stages.reports.environments import Difference, EnvironmentsReport
 from stages.stage import to_json
 
 GOLDEN = Path(__file__).parent / "golden_report.json"
@@ -104,6 +106,37 @@ def test_strings_of_a_case_stay_text(tmp_path):
     assert "<img src=x" not in page
     assert "onerror=" in page.replace("&#34;", '"')  # it is there, as text
     assert page.count("<svg") == page.count("</svg>")
+
+
+def test_other_code_is_no_other_number(tmp_path):
+    steps = [
+        {"step": "load", "equal": True},
+        {"step": "crop", "equal": True},
+        {"step": "turn", "equal": False},
+        {"step": "scale", "equal": False},
+    ]
+
+    def change(inputs):
+        parity, [pair] = inputs["parity"], inputs["environments"].pairs
+        chain = [parity.chain[0].model_copy(update=step) for step in steps]
+        own = [one for one in parity.own if one.step == "turn"]
+        told = {"chain": chain, "own": own, "first_differing_step": "turn"}
+        inputs["parity"] = parity.model_copy(update=told)
+        say = partial(Difference, topic="step", left="a:b", right="c:d", weight="numbers")
+        what = ["step load", "step crop, its arguments", "step turn, its code", "step scale"]
+        more = [say(what=one) for one in what]
+        pairs = [pair.model_copy(update={"differences": [*pair.differences, *more]})]
+        inputs["environments"] = EnvironmentsReport(pairs=pairs)
+        return inputs
+
+    page = reported(tmp_path, change=change, **FULL).page
+    assert re.findall(r"<td>((?:code|arguments) [^<]*)</td>", page) == [
+        "code differs, values are equal",
+        "arguments differ, values are equal",
+        "code differs, values differ",
+        "code differs, its values were not compared",
+    ]
+    assert "<td>yes</td>" not in page
 
 
 def test_silence_of_too_few_groups_is_not_called_agreement(tmp_path):
