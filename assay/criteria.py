@@ -68,19 +68,29 @@ def drop(before: Interval, after: Interval) -> Interval:
 def at_least(found: Interval, threshold: float, min_rows: int) -> bool | None:
     """Tell whether the whole interval reaches the threshold; None: it straddles, or rows are few.
 
-    >>> at_least(wilson(99, 100), 0.9, 30), at_least(wilson(9, 10), 0.9, 30)
+    Few rows may fail, as their interval is as wide as they are few; only passing asks for
+    `min_rows`. An interval without width shows nothing where rows are few.
+
+    >>> at_least(wilson(99, 100), 0.9, 30), at_least(wilson(10, 10), 0.5, 30)
     (True, None)
+    >>> at_least(wilson(1, 10), 0.9, 30)
+    False
     """
-    if found.n < min_rows or found.low < threshold <= found.high:
+    if found.low < threshold <= found.high:
         return None
-    return found.low >= threshold
+    return _enough(found, min_rows, passed=found.low >= threshold)
 
 
 def at_most(found: Interval, threshold: float, min_rows: int) -> bool | None:
     """Tell whether the whole interval stays below it; None: it straddles, or rows are few."""
-    if found.n < min_rows or found.low <= threshold < found.high:
+    if found.low <= threshold < found.high:
         return None
-    return found.high <= threshold
+    return _enough(found, min_rows, passed=found.high <= threshold)
+
+
+def _enough(found: Interval, min_rows: int, *, passed: bool) -> bool | None:
+    few = found.n < min_rows and (passed or found.low == found.high)
+    return None if few else passed
 
 
 def verdict(passed: list[bool | None]) -> Literal["open", "closed", "abstained"]:

@@ -101,6 +101,7 @@ class Investigation:
             case=self.loaded.name,
             state=state,
             verdict=None if error else self.report(GATE.path)["verdict"],
+            because="" if error else self.report(GATE.path)["because"],
             sentence=(str(error) or state) if error else self.report(DIAGNOSE.path)["verdict"],
             commit=self.run.commit,
             parent=self.run.parent,

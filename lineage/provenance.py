@@ -77,6 +77,7 @@ class RunRecord(BaseModel):
     case: str
     state: State
     verdict: Verdict | None = None
+    because: str = ""  # what keeps the gate from opening
     sentence: str
     commit: str
     parent: str

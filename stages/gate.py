@@ -28,7 +28,7 @@ class GateParams(Params):
     max_mae: float | None = None  # of one by mae, in its unit
     max_drop: Share = 0.05  # validation minus the field; as a margin, see `diagnose`
     min_agreement: Share = 0.98  # with the reference as a whole, on all real rows
-    min_rows: int = 50  # below that nothing is decided
+    min_rows: int = 50  # below that nothing passes; a whole interval beyond a threshold fails
     resamples: int = 2000
     seed: int = 0
 
@@ -58,6 +58,7 @@ class Outputs:
 def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001  written for it
     """Hold each figure's whole interval to its threshold; what straddles it abstains."""
     from assay.criteria import verdict
+    from stages.gate_reasons import because
     from stages.held_figures import Bootstrap
 
     held = _looked(params, inputs).hold(
@@ -77,8 +78,9 @@ def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
         metric=params.metric,
         unit=params.unit,
         criteria=criteria,
-        needs=_needs(held.metric, threshold),
     )
+    why = because(report.verdict, criteria, held.metric)
+    report = report.model_copy(update={"because": why})
     return Outputs(report=report, metrics=_metrics(report, inputs))
 
 
@@ -98,18 +100,6 @@ def _looked(params: GateParams, inputs: Inputs) -> "Looked":
     )
 
 
-def _needs(metric: Metric, threshold: float | None) -> str:
-    if threshold is None:
-        return ""
-    word = "most" if metric.less_is_better else "least"
-    level = metric.level(threshold)
-    if metric.less_is_better:
-        level = f"{level} of {metric.word}"
-    elif not metric.is_share:
-        level = f"an {metric.word} of {level}"
-    return f"The gate needs at {word} {level}."
-
-
 def _contract(contract: ContractReport) -> Criterion:
     broken = [check for check in contract.checks if not check.passed]
     named = ", ".join(sorted({f"{check.dataset}: {check.name}" for check in broken}))
@@ -127,8 +117,10 @@ def _contract(contract: ContractReport) -> Criterion:
 
 
 def _parity(parity: ParityAnswer, diagnosis: DiagnoseReport) -> Criterion:
+    from stages.gate_reasons import within_says
     from stages.held_figures import proof_of_no_harm
 
+    limit = ""
     says = "Both sides' preprocessing makes the same numbers of the same rows, or it costs nothing."
     figure, threshold, rows, passed = None, 0.0, 0, None
     if not isinstance(parity, ParityReport):
@@ -137,7 +129,7 @@ def _parity(parity: ParityAnswer, diagnosis: DiagnoseReport) -> Criterion:
         largest = [step.max_abs for step in parity.chain if step.max_abs is not None]
         figure = max(largest) if len(largest) == len(parity.chain) > 0 else None
         threshold, rows, passed = parity.atol, len(parity.rows), parity.passed
-        why = "Every step agrees."
+        limit, why = within_says(parity.atol, parity.rtol), "Every step agrees."
         if not passed:
             why = f"The first step that differs is `{parity.first_differing_step}`."
             differing = {own.step for own in parity.own if not own.equal}
@@ -153,6 +145,7 @@ def _parity(parity: ParityAnswer, diagnosis: DiagnoseReport) -> Criterion:
         n=rows,
         passed=passed,
         why=why,
+        limit=limit,
     )
 
 

@@ -8,7 +8,7 @@ from assay.criteria import at_least, at_most, drop
 from assay.power import rows_to_decide
 from assay.scores import level, spread
 from stages.answers import Rows, Side, answered, rows_of
-from stages.labels_needed import to_reach, to_see
+from stages.labels_needed import to_reach, to_see, would
 from stages.metric import Metric
 from stages.reports.diagnose import DiagnoseReport
 from stages.reports.gate import Criterion
@@ -50,15 +50,19 @@ class Held:
         """Hold the metric itself."""
         metric, word = self.metric, "most" if self.metric.less_is_better else "least"
         shown = self.proved and metric.shown(self.proved)
-        passed, without = None, f"No threshold is stated: give gate.{param} in case.yaml's params."
+        passed, more = None, ""
+        without = f"No threshold is stated: give gate.{param} in case.yaml's params."
         if threshold is not None:
             bound = -threshold if metric.less_is_better else threshold
             passed = at_least(self.proved, bound, self.min_rows) if self.proved else None
-            without = self._unlabelled(to_reach(bound, metric, self.validation, self.real))
+            reached = to_reach(bound, metric, self.validation, self.real)
+            without = self._unlabelled(reached, f"show at {word} {metric.level(threshold)}")
+            needed = rows_to_decide(shown, threshold) if shown else None
+            more = would(needed, "decide", shown.n, " that prove") if shown else ""
         return Criterion(
             name=metric.name,
             says=f"The candidate's {metric.word} on held-out real rows is at {word} the threshold.",
-            **self._judged(shown, threshold, passed, without),
+            **self._judged(shown, threshold, passed, without, more),
             bound="at most" if metric.less_is_better else "at least",
         )
 
@@ -66,44 +70,58 @@ class Held:
         """Hold what is lost from validation to the field."""
         validation, metric = self.validation, self.metric
         verb = "rises" if metric.less_is_better else "falls"
-        lost, most, without = None, share, "Validation has no labels."
+        lost, most, without, more = None, share, "Validation has no labels.", ""
         if validation is not None:
             most *= spread(metric.name, validation[2].labels)
             lost = self.proved and drop(validation[0], self.proved)
             seen = to_see(most, metric, validation, self.real) if most > 0 else None
-            without = self._unlabelled(seen)
+            # The verdict of `diagnose` asks the same, and by the same function.
+            question = f"show a loss of {metric.loss(most)}"
+            without = self._unlabelled(seen, question)
+            more = would(seen, question, len(self.real))
         passed = at_most(lost, most, self.min_rows) if lost else None
         return Criterion(
             name="drop",
             says=f"From validation to the field the {metric.word} {verb} by at most the threshold.",
-            **self._judged(lost, most, passed, without),
+            **self._judged(lost, most, passed, without, more),
         )
 
     def agreement(self, least: float, within: float) -> Criterion:
         """Hold the share of real rows on which both sides as a whole say the same."""
         what = "label" if self.metric.is_share else f"answer, within {within:.3g},"
         passed = at_least(self.agreed, least, self.min_rows) if self.agreed else None
+        needed = rows_to_decide(self.agreed, least) if self.agreed else None
+        more = would(needed, "decide, with labels or without", len(self.real), "")
         return Criterion(
             name="agreement",
             says=f"As a whole, the candidate gives the reference's {what} on real rows.",
-            **self._judged(self.agreed, least, passed, self.unrecorded),
+            **self._judged(self.agreed, least, passed, self.unrecorded, more),
             bound="at least",
         )
 
     def _judged(
-        self, found: "Interval | None", threshold: float | None, passed: bool | None, without: str
+        self,
+        found: "Interval | None",
+        threshold: float | None,
+        passed: bool | None,
+        without: str,
+        more: str,
     ) -> dict[str, Any]:
-        """Fill in the figures and say why; `without` says what is missing where there is none."""
+        """Fill in the figures and say why; `without` says what is missing where there is none.
+
+        `more` says what labels would decide; it is told where the interval straddles.
+        """
+        straddles = False
         if found is None or threshold is None:
             why = without
         elif passed is not None:
             why = "The whole interval keeps it." if passed else "The whole interval misses it."
         elif found.low <= threshold <= found.high:
-            needed = rows_to_decide(found, threshold)
-            more = f" About {needed} would decide." if needed else ""
-            why = f"The interval straddles the threshold.{more}"
+            straddles = True
+            why = f"The interval straddles the threshold. {more}".strip()
         else:
-            why = f"{found.n} rows are too few to decide: {self.min_rows} are asked for."
+            why = f"The whole interval keeps it, but {found.n} rows are too few to pass: "
+            why += f"{self.min_rows} are asked for."
         return {
             "figure": found.value if found else None,
             "low": found.low if found else None,
@@ -113,9 +131,10 @@ class Held:
             "threshold": threshold,
             "passed": passed,
             "why": why,
+            "more": more if straddles else "",
         }
 
-    def _unlabelled(self, needed: "Needed | None") -> str:
+    def _unlabelled(self, needed: "Needed | None", question: str) -> str:
         """Say what is missing, and how many labels would show it."""
         if self.unrecorded:
             return self.unrecorded
@@ -123,8 +142,8 @@ class Held:
         if needed is None or self.validation is None:
             return text
         stands = self.metric.level(self.metric.shown(self.validation[0]).value)
-        more = f"If the field is as good as validation ({stands}), about {needed} would show it."
-        return f"{text} {more}"
+        more = would(needed, question, len(self.real))
+        return f"{text} If the field is as good as validation ({stands}): {more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ import numpy as np
 
 from assay.power import Clusters, Needed, clusters_of, rows_to_reach, rows_to_see
 
+FAR = 100  # times the rows at hand: nobody collects so many
+
 if TYPE_CHECKING:
     from assay.intervals import Interval
     from assay.scores import Scores
@@ -24,6 +26,20 @@ def clusters(like: "Scores | None", like_rows: "Rows", real: "Rows") -> Clusters
         return None
     found = clusters_of(like, like_rows.groups)
     return found and Clusters(size=len(real) / num_groups, icc=found.icc)
+
+
+def would(needed: Needed | None, does: str, at_hand: int, rows: str = " with labels") -> str:
+    """Say what labels would answer one question; nothing where nobody knows.
+
+    >>> would(Needed(rows=207), "show it", 40), would(Needed(rows=83601), "show it", 440)[:29]
+    ('About 207 rows with labels would show it.', 'Far more rows than can be had')
+    """
+    if needed is None:
+        return ""
+    # One question, one number: the gate and the verdict both ask here.
+    if needed.rows > FAR * max(at_hand, 1):
+        return f"Far more rows than can be had would {does}: the difference is too small to see."
+    return f"About {needed}{rows} would {does}."
 
 
 def to_see(

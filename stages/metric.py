@@ -121,8 +121,8 @@ class Metric:
         """Write the bounds of a loss beside its figure without a sign: both in one direction.
 
         >>> from assay.intervals import Interval
-        >>> Metric("accuracy").change(Interval(value=-0.01, low=-0.06, high=0.02, n=50))
-        '95 % CI −2.0 to 6.0, n = 50'
+        >>> Metric("accuracy").change(Interval(value=-0.01, low=-0.06, high=-0.002, n=50))
+        '95 % CI 0.2 to 6.0, n = 50'
         """
         return self.interval(turned(found), rows=rows)
 
@@ -130,8 +130,8 @@ class Metric:
         """Say how far a level lies from the one that the loss is counted from.
 
         >>> from assay.intervals import Interval
-        >>> Metric("accuracy").beside(Interval(value=-0.01, low=-0.06, high=0.02, n=50), "it")
-        '1.0 points above it (95 % CI −2.0 to 6.0, n = 50)'
+        >>> Metric("accuracy").beside(Interval(value=-0.01, low=-0.06, high=-0.002, n=50), "it")
+        '1.0 points above it (95 % CI 0.2 to 6.0, n = 50)'
         """
         word = "above" if self.less_is_better == (found.value >= 0) else "below"
         return f"{self.loss(found.value)} {word} {what} ({self.change(found)})"

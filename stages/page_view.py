@@ -40,7 +40,7 @@ def lay_out(answer: Answer, files: Files, *, shows_samples: bool) -> str:
     page = environment.get_template("report.html.j2").render(
         **shared,
         headline=headline,
-        rest=f"{rest} {gate.needs}".strip(),
+        rest=rest,
         metric=Metric(diagnosis.metric, diagnosis.unit),
         metric_of=lambda name: Metric(name, diagnosis.unit),
         charts={"waterfall": drawn(plots.waterfall(diagnosis))},
@@ -149,6 +149,7 @@ def held(criterion: Criterion, metric: Metric) -> dict[str, Any]:
         own = Metric("agreement") if criterion.name == "agreement" else metric
         bounds = f"{own.bare(criterion.low)} to {own.bare(criterion.high)}"
     limit = criterion.threshold
+    said = "no threshold" if limit is None else f"{criterion.bound} {write(limit)}"
     return {
         "criterion": criterion,
         "result": words[criterion.passed],
@@ -156,7 +157,7 @@ def held(criterion: Criterion, metric: Metric) -> dict[str, Any]:
         "figure": number(None) if criterion.figure is None else write(criterion.figure),
         "bounds": bounds,
         "counted": counted(criterion.n, criterion.groups),
-        "threshold": "no threshold" if limit is None else f"{criterion.bound} {write(limit)}",
+        "threshold": criterion.limit or said,
     }
 
 

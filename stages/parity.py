@@ -86,6 +86,7 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
         own=[_own(own[key], params) for key in sorted(own)],
         passed=first is None,
         atol=params.atol,
+        rtol=params.rtol,
         rows=names,
         worst=[names[row] for row in worst],
     )

@@ -37,6 +37,7 @@ class Scene:
     within: float  # numbers this near agree
     drop: float  # that `needed` labels would show
     needed: Needed | None
+    at_hand: int  # real rows, labelled or not
     deviations: tuple[float, float] | None  # of the targets, on validation and on real rows
     environments: EnvironmentsReport | None = None
     inputs: InputsAnswer | None = None

@@ -55,6 +55,7 @@ class Situations:
     reference: Predicted
     candidate: Predicted
     last_good: Predicted | None
+    field: Rows  # all real rows that the candidate answered, whatever their role
 
     @property
     def labelled(self) -> bool:
@@ -156,6 +157,8 @@ def situations(
     real = rows_of(roles, "real", "diagnose", task=own.task)
     reference = sides["reference"]
     metric = own
+    field = rows_of(roles, "real", None, labelled=False, task=own.task)
+    field = _answered(field, {"candidate": sides["candidate"]})
     real = _answered(real, sides)
     if len(real) < _fewest(own):
         real = _answered(rows_of(roles, "real", None, labelled=False, task=own.task), sides)
@@ -170,6 +173,7 @@ def situations(
         reference=reference,
         candidate=sides["candidate"],
         last_good=sides.get("last_good"),
+        field=field,
     )
 
 

@@ -5,6 +5,7 @@ from assay.shares import NOTHING, PREPROCESSING
 from stages.actions import action, can_roll_back, is_data, roll_back
 from stages.answers import why_unknown
 from stages.figures import percent
+from stages.labels_needed import would
 from stages.scene import Scene
 from stages.stage import NotApplicable
 
@@ -69,8 +70,9 @@ def gap(scene: Scene) -> str:
         known = scene.shares.candidate is not None
         end = "the field" if known else "what is known of the field"
         return (
-            f"In {_of(scene, '') or metric.word} {end} is {metric.beside(found, 'validation')}. Each "
-            f"part is {_what_is_lost(scene)} when that part alone is exchanged."
+            f"In {_of(scene, '') or metric.word} {end} is "
+            f"{metric.beside(found, 'validation')}. Each part is {_what_is_lost(scene)} when "
+            f"that part alone is exchanged."
         )
     if scene.labelled:
         return "Validation has no labels: what lies between it and the field is not known."
@@ -252,7 +254,7 @@ def _would_show(scene: Scene) -> str:
         return ""
     if scene.needed is None:
         return f"Validation is too small for any number of labels to show a loss of {loss}."
-    return f"About {scene.needed} with labels would show a loss of {loss}."
+    return would(scene.needed, f"show a loss of {loss}", scene.at_hand)
 
 
 def _interval(scene: Scene) -> str:

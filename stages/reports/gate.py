@@ -22,6 +22,8 @@ class Criterion(Report):
     groups: int | None = None  # that the n rows came in; None: rows count one by one
     passed: bool | None  # None: too little data to tell
     why: str
+    more: str = ""  # the labels that would decide; "": nothing is to be decided, or nobody knows
+    limit: str = ""  # the threshold in words, where one number does not say it
 
 
 class GateReport(Report):
@@ -31,4 +33,4 @@ class GateReport(Report):
     metric: MetricName = "accuracy"  # of the criteria that bear its name or `drop`
     unit: str | None = None
     criteria: list[Criterion]
-    needs: str = ""  # what the metric is held to, in a sentence to follow the verdict's
+    because: str = ""  # the criteria that keep it from opening, in few words

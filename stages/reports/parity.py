@@ -49,6 +49,7 @@ class ParityReport(Report):
     own: list[OwnDifference]
     passed: bool
     atol: float
+    rtol: float = 0.0  # of the reference's number; beside `atol`
     rows: list[str]  # ids of the paired rows, or their places in steps/ where ids are private
     worst: list[str]  # the samples that differ most, those in the picture
 

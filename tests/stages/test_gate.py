@@ -1,10 +1,14 @@
 import json
+import re
 
 import pytest
 from planted_world import World, build, gap_in_features
 
+from assay.power import Needed
 from stages import diagnose
 from stages.gate import GateParams, Inputs, run
+from stages.gate_reasons import within_says
+from stages.labels_needed import would
 from stages.reports.contract import Check, ContractReport
 from stages.stage import NotApplicable
 
@@ -106,7 +110,41 @@ def test_a_straddled_threshold_says_what_would_decide(tmp_path):
     report = gated(tmp_path, params=params).report
     [accuracy] = [one for one in report.criteria if one.name == "accuracy"]
     assert accuracy.passed is None
-    assert "rows in 40 groups would decide" in accuracy.why
+    assert "rows in 40 groups that prove would decide" in accuracy.why
+    said = (
+        r"^accuracy 9\d\.\d % \(CI .*, 300 rows that prove\) could be below 97\.0 %; about \d+ rows"
+    )
+    assert re.search(said, report.because)
+
+
+def test_few_rows_may_close_the_gate_and_never_open_it(tmp_path):
+    few = {"rows": 90, "num_groups": 90}
+    good, bad = (tmp_path / name for name in ("good", "bad"))
+    good.mkdir()
+    bad.mkdir()
+    params = GateParams(resamples=200, min_accuracy=0.5)
+    held = {one.name: one for one in gated(good, params=params, **few).report.criteria}
+    assert held["accuracy"].passed is None
+    assert "30 rows are too few to pass: 50 are asked for" in held["accuracy"].why
+    report = gated(bad, params=params, real=0.1, **few).report
+    assert passes(report)["accuracy"] is False
+    assert report.verdict == "closed"
+    assert "is below 50.0 %" in report.because
+
+
+def test_a_closed_gate_names_what_closed_it(tmp_path):
+    report = gated(tmp_path, holds=False).report
+    assert report.because == "the data contract (real: expect_column_values_to_be_in_set)"
+
+
+def test_what_no_one_can_collect_is_called_so():
+    assert would(Needed(rows=83601), "decide", 440).startswith("Far more rows than can be had")
+
+
+def test_the_tolerance_of_parity_is_told_in_words(tmp_path):
+    [parity] = [one for one in gated(tmp_path).report.criteria if one.name == "parity"]
+    assert parity.limit == "within 1e-06"
+    assert within_says(1e-6, 1e-6) == "within 1e-06, or one part in a million"
 
 
 def test_every_criterion_has_a_reason_and_a_threshold(tmp_path):
