@@ -23,9 +23,15 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-mmdebstrap --quiet --variant=minbase --include=python3,python3-numpy \
-  --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
-  bullseye "$work/foreign.tar" >&2
-# As a stranger would: an entrypoint and a user of its own, no `python`, and no label of ours.
+make() {
+  mmdebstrap --quiet --variant=minbase --include=python3,python3-numpy \
+    --customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/*' \
+    "$1" "$work/foreign.tar" >&2
+}
+
+# An old release leaves the mirrors one day: the next one is no less foreign.
+release=bullseye
+make bullseye || { echo "foreign_image.sh: bullseye cannot be had; bookworm stands in" >&2; release=bookworm; make bookworm; }
+# As a stranger would: an entrypoint and a user of its own, no `python`, and none of our labels.
 docker import \
-  --change 'ENTRYPOINT ["/bin/false"]' --change 'USER nobody' "$work/foreign.tar" "$name" >&2
+  --change "LABEL debian=$release" --change 'ENTRYPOINT ["/bin/false"]' --change 'USER nobody' "$work/foreign.tar" "$name" >&2
