@@ -29,6 +29,7 @@ NORMALISATIONS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 MAX_CHANNELS = 64
 MIN_VALUES = 16  # a channel; a line through fewer says little
 NAMED_CHANNELS = 3
+SHOWN_CHANNELS = 4  # with their lines
 
 
 def channel_affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
@@ -48,12 +49,20 @@ def channel_affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]
     kept = (np.abs(slopes - 1) < TOLERANCE) & (np.abs(offsets) <= TOLERANCE * spread)
     changed = [int(channel) for channel in np.flatnonzero(~kept)]
     if 0 < len(changed) <= min(NAMED_CHANNELS, num_channels - 1):
-        texts = [_text(c, slopes[c], offsets[c], spread[c]) for c in changed]
+        texts = [_text(reference.named(c), slopes[c], offsets[c], spread[c]) for c in changed]
         dead = all(spread[c] == 0 for c in changed)
         only = (np.where(kept, 1.0, slopes), np.where(kept, 0.0, offsets))
         kind = "channel_constant" if dead else "channel_affine"
         yield _propose(kind, "; ".join(texts), *only, 1.1 + 0.1 * len(changed))
-    yield _propose("channel_affine", "each channel rescaled on its own", slopes, offsets, 1.7)
+    told = "; ".join(
+        f"{reference.named(c)}: {_line(slopes[c], offsets[c], spread[c])}"
+        for c in changed[:SHOWN_CHANNELS]
+    )
+    more = len(changed) - SHOWN_CHANNELS
+    told += f"; and {more} more" if more > 0 else ""
+    known = _slopes_of(slopes)
+    name = f"each {reference.kind} rescaled on its own ({told}{known})"
+    yield _propose("channel_affine", name, slopes, offsets, 1.7)
 
 
 def _known(slopes: Array, offsets: Array) -> Iterator[Proposal]:
@@ -80,6 +89,18 @@ def _known(slopes: Array, offsets: Array) -> Iterator[Proposal]:
             )
 
 
+def _slopes_of(slopes: Array) -> str:
+    """Name the normalisations whose deviations give these slopes, whatever the offsets are."""
+    for (had, (_, had_std)), (got, (_, got_std)) in product(NORMALISATIONS.items(), repeat=2):
+        lengths = {len(had_std), len(got_std)}
+        if max(lengths) == 1 or not lengths <= {1, len(slopes)}:
+            continue
+        slope = np.array(had_std) / np.array(got_std)
+        if np.ptp(slope) > 0 and (np.abs(slopes - slope) <= TOLERANCE * np.abs(slope)).all():
+            return f"; slopes as of {got} instead of {had}"
+    return ""
+
+
 def _propose(kind: str, name: str, slopes: Array, offsets: Array, cost: float) -> Proposal:
     return of_planes(
         kind, name, _lines(slopes, offsets), cost=cost,
@@ -91,10 +112,21 @@ def _lines(slopes: Array, offsets: Array) -> Callable[[Array], Array]:
     return lambda planes: planes * slopes[:, None, None] + offsets[:, None, None]
 
 
-def _text(channel: int, slope: float, offset: float, spread: float) -> str:
+def _text(channel: str, slope: float, offset: float, spread: float) -> str:
     if spread == 0:
-        return f"channel {channel} constant at {offset:.6g}"
-    known = (t for t, v in SLOPES.items() if abs(abs(slope) - v) <= TOLERANCE * v)
-    times = ("-" if slope < 0 else "") + next(known, f"{abs(slope):.6g}")
+        return f"{channel} constant at {offset:.6g}"
     plus = "" if abs(offset) <= TOLERANCE * spread else f", {offset:+.6g}"
-    return f"channel {channel} multiplied by {times}{plus}"
+    return f"{channel} multiplied by {_times(slope, 6)}{plus}"
+
+
+def _line(slope: float, offset: float, spread: float) -> str:
+    if spread == 0:
+        return f"constant at {offset:.4g}"
+    sign = "-" if offset < 0 else "+"
+    plus = "" if abs(offset) <= TOLERANCE * spread else f" {sign} {abs(offset):.4g}"
+    return f"x {_times(slope, 4)}{plus}"
+
+
+def _times(slope: float, digits: int) -> str:
+    known = (text for text, v in SLOPES.items() if abs(abs(slope) - v) <= TOLERANCE * v)
+    return ("-" if slope < 0 else "") + next(known, f"{abs(slope):.{digits}g}")

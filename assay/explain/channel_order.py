@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.explain.proposal import Proposal, Samples, of_planes
+from assay.explain.proposal import TABLE_NDIM, Proposal, Samples, of_planes
 from assay.explain.score import FEW_CHANNELS, channel_match
 
 BRUTE_CHANNELS = 4  # 24 orders
@@ -28,10 +28,10 @@ def channel_order(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     best = [int(source) for source in match.argmax(axis=1)]
     if sorted(best) != list(range(num_channels)):
         if best != list(range(num_channels)):
-            yield _read(best, "channel_copy", 1.2)
+            yield _read(best, "channel_copy", 1.2, reference)
         best = _assignment(match)
     if best != list(range(num_channels)):
-        yield _read(best, "channel_permutation", 1.0)
+        yield _read(best, "channel_permutation", 1.0, reference)
 
 
 def _columns(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,11 +58,13 @@ def _assignment(match: NDArray[np.float64]) -> list[int]:
     return order
 
 
-def _read(order: list[int], kind: str, cost: float) -> Proposal:
-    if order == [2, 1, 0]:
+def _read(order: list[int], kind: str, cost: float, samples: Samples) -> Proposal:
+    if order == [2, 1, 0] and samples.values.ndim > TABLE_NDIM:
         name = "channels reversed (RGB<->BGR)"
     else:
-        moved = [f"{to} from {source}" for to, source in enumerate(order) if to != source]
+        short = samples.short
+        moved = [f"{short(to)} from {short(at)}" for to, at in enumerate(order) if to != at]
         more = "" if len(moved) <= BRUTE_CHANNELS else f" and {len(moved) - BRUTE_CHANNELS} more"
-        name = "channels in another order: " + ", ".join(moved[:BRUTE_CHANNELS]) + more
+        what = "in another order" if kind == "channel_permutation" else "read in place of others"
+        name = f"{samples.kind}s {what}: " + ", ".join(moved[:BRUTE_CHANNELS]) + more
     return of_planes(kind, name, lambda planes: planes[:, order], cost=cost, order=order)

@@ -1,5 +1,6 @@
 """All explainers, and the question that they answer together: what was done to these arrays?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,12 @@ MAPS: tuple[Explainer, ...] = (
 
 
 def explain(
-    reference: NDArray[Any], candidate: NDArray[Any], *, max_depth: int = 3, accept: float = 0.99
+    reference: NDArray[Any],
+    candidate: NDArray[Any],
+    *,
+    max_depth: int = 3,
+    accept: float = 0.99,
+    names: Sequence[str] = (),
 ) -> Explanation | None:
     """Name the transform that turns the reference into the candidate, from the arrays alone.
 
@@ -42,6 +48,7 @@ def explain(
         max_depth: how many transforms may be composed.
         accept: the least share of the residual to be explained; both of the untransformed
             difference and of the candidate's own variation.
+        names: of the columns, for people; used where a row has as many.
 
     Returns:
         The simplest explanation; kind "identity" where nothing differs; None where nothing fits.
@@ -62,4 +69,12 @@ def explain(
     if reference.ndim == 1 or candidate.ndim == 1:
         reference = reference.reshape(len(reference), -1) if reference.ndim == 1 else reference
         candidate = candidate.reshape(len(candidate), -1) if candidate.ndim == 1 else candidate
-    return search(reference, candidate, places=MOVES, maps=MAPS, max_depth=max_depth, accept=accept)
+    return search(
+        reference,
+        candidate,
+        places=MOVES,
+        maps=MAPS,
+        max_depth=max_depth,
+        accept=accept,
+        names=names,
+    )

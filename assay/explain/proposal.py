@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 Parameter: TypeAlias = float | int | str | list[float] | list[int]
 
+TABLE_NDIM = 2  # rows and columns
 IMAGE_NDIM = 4  # rows and three axes
 MANY_CHANNELS = 16  # a series of at most this many sensors has its channels on the short axis
 
@@ -24,6 +25,24 @@ class Samples:
 
     values: Array
     channel_axis: int | None
+    names: tuple[str, ...] = ()  # of a row's columns, where they are known
+
+    @property
+    def kind(self) -> str:
+        """What a person calls one of its channels."""
+        return "column" if self.values.ndim == TABLE_NDIM else "channel"
+
+    def named(self, channel: int) -> str:
+        """Call one of its channels by its name; by its number where it has none."""
+        return self._name(channel) or f"{self.kind} {channel}"
+
+    def short(self, channel: int) -> str:
+        """Call one of several channels, where their kind was said."""
+        return self._name(channel) or f"{channel}"
+
+    def _name(self, channel: int) -> str:
+        fits = self.values.ndim == TABLE_NDIM and self.values.shape[1] == len(self.names)
+        return self.names[channel] if fits else ""
 
     @property
     def planes(self) -> Array:

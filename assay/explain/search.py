@@ -53,6 +53,7 @@ def search(
     maps: Sequence[Explainer],
     max_depth: int,
     accept: float,
+    names: Sequence[str] = (),
 ) -> Explanation | None:
     """Find the cheapest composition of at most `max_depth` steps that explains `accept`.
 
@@ -66,6 +67,7 @@ def search(
     start = Samples(
         values=reference[rows].astype(np.float64),
         channel_axis=guess_channel_axis(reference.shape),
+        names=tuple(names),
     )
     level = [_node(start, _like(target, start), (), frozenset(), maps_values=False, scale=None)]
     scale = squared_error(start.values, target.values) if aligned(start, target) else None

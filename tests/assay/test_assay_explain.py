@@ -126,7 +126,7 @@ def test_columns_of_a_table_are_assigned_and_units_are_named():
     order = [3, 1, 2, 0, *range(4, 12)]
     assert explain(table, table[:, order]).parameters["order"] == order
     other_unit = table * np.where(np.arange(12) == 5, 1000, 1)
-    assert explain(table, other_unit).name == "channel 5 multiplied by 1000"
+    assert explain(table, other_unit).name == "column 5 multiplied by 1000"
 
 
 MOVES = {
@@ -246,3 +246,36 @@ def test_integers_do_not_wrap():
 def test_other_rows_are_refused(shape):
     with pytest.raises(ValueError, match="same rows"):
         explain(pictures(), np.zeros(shape))
+
+
+def table(columns=3):
+    return np.random.default_rng(0).random((60, columns))
+
+
+def test_columns_are_called_by_their_names():
+    rows, names = table(), ["mean radius", "area error", "x"]
+    swapped = explain(rows, rows[:, [1, 0, 2]], names=names)
+    assert swapped.name == (
+        "columns in another order: mean radius from area error, area error from mean radius"
+    )
+    assert explain(rows, rows * [1, 1000, 1], names=names).name == "area error multiplied by 1000"
+    assert explain(rows, rows[:, [2, 1, 0]]).name == "columns in another order: 0 from 2, 2 from 0"
+    # Names of another number of columns are not these columns'.
+    wide = explain(rows, rows[:, [1, 0, 2]], names=[*names, "y"])
+    assert wide.name == "columns in another order: 0 from 1, 1 from 0"
+
+
+def test_lines_of_channels_carry_their_numbers():
+    rows = table(6)
+    found = explain(rows, rows * [2, 0.4528, -1.7, 3.1, 5.3, 1] + [0, 0.12, -4, 0, 1, 0])
+    assert found.name == (
+        "each column rescaled on its own (column 0: x 2; column 1: x 0.4528 + 0.12; "
+        "column 2: x -1.7 - 4; column 3: x 3.1; and 1 more)"
+    )
+
+
+def test_slopes_of_known_constants_are_named():
+    images = pictures()
+    found = explain(images, images / [0.229, 0.224, 0.225] + [0.3, 0.5, 0.1])
+    assert found.name.startswith("each channel rescaled on its own (channel 0: x 4.367 + 0.3; ")
+    assert "slopes as of ImageNet mean/std instead of range 0 to 1" in found.name
