@@ -113,7 +113,10 @@ def _compared(params: InputsParams, kind: Any, sim: "Described", real: "Describe
         for name in sim.columns
         if name in real.columns and _varies(sim.columns[name], real.columns[name])
     ]
-    kept = [one for one in found if one is not None]
+    # A figure as large as floats go (a column's word for "nothing here") has no deviation.
+    kept = [
+        one for one in found if one and np.isfinite([one.std_sim or 0, one.std_real or 0]).all()
+    ]
     adjusted = benjamini_yekutieli([one.p_value for one in kept])
     order = _kinds_in_turn(
         [one.name for one in kept],
@@ -205,13 +208,14 @@ def _histogram(sim: Any, real: Any) -> Histogram:
         words = sorted({*sim, *real})[:BINS]
         shares = [[float((side == word).mean()) for word in words] for side in (sim, real)]
         return Histogram(edges=[], words=list(map(str, words)), sim=shares[0], real=shares[1])
-    both = np.concatenate([side[np.isfinite(side)] for side in (sim, real)])
+    both = np.concatenate([side[np.isfinite(side)] for side in (sim, real)]).astype(float)
     # The outermost hundredth of either end would press all others into one bin.
     low, high = np.quantile(both, [0.005, 0.995])
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
     shares = []
     for side in (sim, real):
-        counts, _ = np.histogram(np.clip(side[np.isfinite(side)], edges[0], edges[-1]), edges)
+        inside = np.clip(side[np.isfinite(side)].astype(float), edges[0], edges[-1])
+        counts, _ = np.histogram(inside, edges)
         shares.append([float(count) / max(1, counts.sum()) for count in counts])
     return Histogram(edges=[float(edge) for edge in edges], words=[], sim=shares[0], real=shares[1])
 
@@ -221,7 +225,12 @@ def _summary(sim: "Described", real: "Described") -> str:
 
     from stages.table_summary import summarise
 
-    return json.dumps(summarise(sim.columns, real.columns), indent=2, allow_nan=False) + "\n"
+    try:
+        found = summarise(sim.columns, real.columns)
+    except Exception as error:  # noqa: BLE001  it stands beside the examination, which goes on
+        print(f"no summary of the columns: {type(error).__name__}: {error}")
+        found = {}
+    return json.dumps(found, indent=2, allow_nan=False) + "\n"
 
 
 def _csv(statistics: list[Statistic]) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 Columns = Mapping[str, NDArray[Any]]
 
 
 def summarise(sim: Columns, real: Columns) -> dict[str, Any]:
-    """Return {sim: {metric: value}, real: {...}, drift: {column: {method, score}}}.
+    """Return {sim: {metric: value}, real: {...}, drift: {column: {method, score}}}; {} of nothing.
 
     Its methods for whole embeddings are not used: at their defaults they alarm on identical sets.
     """
@@ -23,9 +24,13 @@ def summarise(sim: Columns, real: Columns) -> dict[str, Any]:
         from evidently import DataDefinition, Dataset, Report
         from evidently.presets import DataDriftPreset, DataSummaryPreset
 
-        names = [name for name in sim if name in real]
+        names = [name for name in sim if name in real and _told(sim[name]) and _told(real[name])]
+        if not names:
+            return {}
         definition = DataDefinition(numerical_columns=names)
-        tables = [pd.DataFrame({name: side[name] for name in names}) for side in (sim, real)]
+        tables = [
+            pd.DataFrame({name: side[name].astype(float) for name in names}) for side in (sim, real)
+        ]
         sets = [Dataset.from_pandas(table, data_definition=definition) for table in tables]
         found = {
             name: _values(Report([DataSummaryPreset()]).run(one, None).dict())
@@ -33,6 +38,11 @@ def summarise(sim: Columns, real: Columns) -> dict[str, Any]:
         }
         compared = Report([DataDriftPreset(columns=names)]).run(sets[1], sets[0]).dict()
     return {**found, "drift": _drift(compared)}
+
+
+def _told(column: NDArray[Any]) -> bool:
+    """Tell whether a column holds anything: of an empty one Evidently makes an error."""
+    return column.dtype.kind in "biuf" and bool(np.isfinite(column).any())
 
 
 def _values(report: dict[str, Any]) -> dict[str, Any]:

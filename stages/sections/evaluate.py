@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.figures import tenths
+from stages.figures import percent, tenths
 from stages.metric import Metric
 from stages.reports.evaluate import PREDICTED, Evaluated, EvaluateReport
 from stages.reports.page import Answer
@@ -58,14 +58,16 @@ def _classes(found: EvaluateReport) -> dict[str, Any]:
         charts["sweep"] = drawn(plots_evaluate.sweep(kept))
     operating = _of(found, charts.get("side", "candidate"), "real")
     if operating is not None and operating.operating:
+        charts["side"] = operating.side
         charts["operating"] = drawn(plots_evaluate.operating(operating.operating))
     for told in found.unlabelled:
         if told.histogram_real and told.side == charts.get("side", told.side):
+            charts["side"] = told.side
             charts["histogram"] = drawn(plots_evaluate.confidence(told))
     for side in ("reference", "candidate"):
         one = _of(found, side, "real")
         if one is not None and one.confusion and one.metric:
-            says = f"Confusion of the {side} on real rows: {100 * one.metric.value:.1f} % right."
+            says = f"Confusion of the {side} on real rows: {percent(one.metric.value)} right."
             counts = np.array(one.confusion, np.int64)
             charts[f"confusion_{side}"] = drawn(plots.confusion(f"confusion-{side}", says, counts))
             charts[f"confusion_{side}_n"] = one.n

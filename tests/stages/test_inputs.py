@@ -146,3 +146,21 @@ def test_the_first_of_each_kind_stands_before_the_second_of_any():
     names = ["channel 0 stuck", "channel 1 stuck", "channel 1 mean", "lag 0-1", "channel 0 mean"]
     differs = np.array([True, True, True, False, True])
     assert _kinds_in_turn(names, [0, 1, 2, 4, 3], differs) == [0, 2, 1, 4, 3]
+
+
+def test_columns_that_hold_nothing_or_too_much_do_not_end_the_examination(tmp_path):
+    pytest.importorskip("evidently")
+    sim, real = np.random.default_rng(0).normal(size=(2, ROWS, 4))
+    sim[:, 1] = np.nan
+    real[:, 2] = 1.0
+    made = examine(tmp_path, sim, real)
+    assert set(json.loads(made.summary)["drift"]) == {
+        "column 0",
+        "column 2",
+        "column 3",
+        "missing share",
+    }
+    sim[::2, 3] = -np.finfo(float).max
+    made = examine(tmp_path, sim, real)
+    assert "column 0" in (names := {one.name for one in made.report.statistics})
+    assert "column 3" not in names
