@@ -202,7 +202,8 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
             for name, metric, found in scene.levels()
         ],
         gap=None if shares.gap is None else estimate(shares.gap),
-        gap_says=verdicts.gap(scene),
+        rows_say=verdicts.rows(scene),
+        gap_says=f"{verdicts.gap(scene)} {verdicts.paired(causes, scene)}".strip(),
         parts=[
             Part(component=name, loss=estimate(loss))
             for name in names

@@ -50,25 +50,7 @@ def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
         said.append(f"The candidate's step cannot take the reference's input: {swapped.error}")
     if swapped:
         said.append(f"{_calls(swapped)}.")
-    return said + _deployed(cause, scene) + _caveats(cause, scene)
-
-
-def _deployed(cause: Cause, scene: Scene) -> list[str]:
-    """Compare the sides as they are deployed, row by row, where a difference may cost something.
-
-    Numbers are compared by the paired bootstrap, whose interval stands by each loss: only labels
-    that are right or wrong have McNemar's pairs.
-    """
-    found = scene.shares.paired
-    if cause.harmless or not scene.labelled or found is None:
-        return []
-    p = "p < 0.0001" if found.p_value < 1e-4 else f"p = {found.p_value:.2g}"  # noqa: PLR2004
-    return [
-        (
-            f"As deployed, the reference is right and the candidate wrong on {found.lost} real "
-            f"rows, the reverse on {found.gained} (exact McNemar {p}, rows taken as independent)."
-        )
-    ]
+    return said + _caveats(cause, scene)
 
 
 def _calls(swapped: SwappedStep) -> str:
@@ -125,7 +107,7 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
         for name, why in scene.candidate.errors.items()
         if why_unknown(scene.candidate, name) is None
     ]
-    return said + _deployed(cause, scene) + _caveats(cause, scene)
+    return said + _caveats(cause, scene)
 
 
 def _data_evidence(scene: Scene) -> list[str]:

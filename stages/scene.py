@@ -77,6 +77,12 @@ class Scene:
             left = NOTHING
         return self.shares.cells.get(left)
 
+    @property
+    def num_differing(self) -> int:
+        """How many steps differ by themselves."""
+        own = self.parity.own if isinstance(self.parity, ParityReport) else []
+        return sum(not one.equal for one in own)
+
     def own_difference(self, cause: Cause) -> OwnDifference | None:
         """Find the step that a cause is about."""
         if not isinstance(self.parity, ParityReport):

@@ -59,7 +59,8 @@ def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
         return _joined(*said, action(first, scene), *end)
     first, *others = clear
     said = [f"{title(first, scene)}.", _after(clear, causes, scene), _cost(first, scene)]
-    said += [*(_also(cause, scene) for cause in others), _before(scene)]
+    said += [*(_also(cause, scene) for cause in others), _one_at_a_time(clear, scene)]
+    said.append(_before(scene))
     return _joined(*said, action(first, scene), *end)
 
 
@@ -157,7 +158,23 @@ def _after(clear: list[Cause], causes: tuple[Cause, ...], scene: Scene) -> str:
         return ""
     now, mended = metric.shown(now), metric.shown(mended)
     what = "R² " if metric.name == "r2" else ""
-    return f"{what}{metric.level(now.value)} now, {metric.level(mended.value)} with that mended."
+    rows = f"{now.n} real rows that diagnose" if scene.labelled else f"{now.n} real rows"
+    where = f"On {rows}: {what}" if scene.labelled else f"Agreement with the reference on {rows}: "
+    before, after = metric.level(now.value), metric.level(mended.value)
+    return f"{where}{before} now, {after} with {_mended(deployment, scene)} mended."
+
+
+def _mended(deployment: list[Cause], scene: Scene) -> str:
+    """Name all that the level rests on: parts are exchanged as a whole, not a step of several."""
+    parts = {"model" if one.component == "postprocessing" else one.component for one in deployment}
+    if "deployment" in parts:
+        return "all of the deployment"
+    steps = scene.num_differing
+    if parts == {"preprocessing"}:
+        return "that" if steps <= 1 else f"all {steps} steps that differ"
+    if parts == {"model"}:
+        return "that"
+    return "both the model and " + ("that step" if steps <= 1 else f"all {steps} differing steps")
 
 
 def _cost(cause: Cause, scene: Scene) -> str:
@@ -175,7 +192,7 @@ def _cost(cause: Cause, scene: Scene) -> str:
 
 
 def _also(cause: Cause, scene: Scene) -> str:
-    cost = scene.metric.loss(_value(cause))
+    cost = scene.metric.loss(_value(cause)) + ("" if scene.labelled else _of(scene))
     if is_data(cause):
         if scene.metric.less_is_better:
             return f"The reference itself errs by {cost} more on real rows than on validation."
@@ -183,6 +200,41 @@ def _also(cause: Cause, scene: Scene) -> str:
     names = {"model": "The model", "postprocessing": "The postprocessing"}
     step = f"Step `{cause.step}`" if cause.step else "The rest of the preprocessing"
     return f"{names.get(cause.component, step)} costs {cost} more."
+
+
+def _one_at_a_time(clear: list[Cause], scene: Scene) -> str:
+    if scene.num_differing <= 1 or not any(one.key in scene.shares.steps for one in clear):
+        return ""
+    return "Steps are exchanged one at a time in the reference's chain: costs need not add up."
+
+
+def rows(scene: Scene) -> str:
+    """Say which rows the levels rest on, as the gate's and the evaluation's are others."""
+    n = scene.shares.furthest.n
+    if not scene.labelled:
+        return f"Real: all {n} real rows, by their agreement with the reference."
+    return (
+        f"Real: the {n} labelled rows that diagnose. The gate is held to other rows, those that "
+        f"prove; the evaluation takes all labelled rows but those that prove."
+    )
+
+
+def paired(causes: tuple[Cause, ...], scene: Scene) -> str:
+    """Compare the sides as they are deployed, row by row, where a difference may cost something.
+
+    Numbers are compared by the paired bootstrap, whose interval stands by each loss: only labels
+    that are right or wrong have McNemar's pairs.
+    """
+    found = scene.shares.paired
+    guilty = any(not cause.harmless and not is_data(cause) for cause in causes)
+    if not guilty or not scene.labelled or found is None:
+        return ""
+    p = "p < 0.0001" if found.p_value < 1e-4 else f"p = {found.p_value:.2g}"  # noqa: PLR2004
+    return (
+        f"As deployed, with all that differs together, the reference is right and the candidate "
+        f"wrong on {found.lost} real rows, the reverse on {found.gained} (exact McNemar {p}, rows "
+        f"taken as independent)."
+    )
 
 
 def _before(scene: Scene) -> str:

@@ -50,6 +50,7 @@ class DiagnoseReport(Report):
     metric: MetricName = "accuracy"  # of the gap, its parts and the findings
     unit: str | None = None
     levels: list[Level]  # the last is nearest to the deployment; a level of mae is an error
+    rows_say: str = ""  # which rows the levels rest on
     gap: Estimate | None  # what is lost from sim (reference) to the last level; None: not known
     gap_says: str = ""
     parts: list[Part]

@@ -124,10 +124,26 @@ def test_what_is_undecided_beside_a_cause_is_said_and_not_blamed(tmp_path):
 
 
 def test_the_sides_are_compared_row_by_row(tmp_path):
-    [finding] = diagnosed(tmp_path, steps={"turn": (0.7, "transpose")}).findings
-    [said] = [said for said in finding.evidence if "McNemar" in said]
-    assert "the candidate wrong on 2" in said
-    assert "p < 0.0001" in said
+    planted = {"turn": (0.7, "transpose"), "crop": (0.5, "crop")}
+    report = diagnosed(tmp_path, steps=planted)
+    assert "the candidate wrong on 2" in report.gap_says
+    assert "p < 0.0001" in report.gap_says
+    assert not any("McNemar" in said for one in report.findings for said in one.evidence)
+
+
+def test_what_mending_brings_names_all_that_is_mended(tmp_path):
+    for name in ("one", "two", "none"):
+        (tmp_path / name).mkdir()
+    planted = {"turn": (0.7, "transpose"), "crop": (0.2, "crop")}
+    alone = diagnosed(tmp_path / "one", steps={"turn": (0.7, "transpose")}).verdict
+    assert "On 300 real rows that diagnose: " in alone
+    assert "with that mended" in alone
+    both = diagnosed(tmp_path / "two", steps=planted).verdict
+    assert "with all 2 steps that differ mended" in both
+    assert "costs need not add up" in both
+    without = diagnosed(tmp_path / "none", steps=planted, labelled=False).verdict
+    assert "Agreement with the reference on 900 real rows: " in without
+    assert "points of agreement more" in without
 
 
 def test_without_labels_agreement_stands_in(tmp_path):
