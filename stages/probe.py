@@ -80,6 +80,29 @@ class _Rows:
     targets: "NDArray[Any]"
     groups: "NDArray[Any]"
 
+    def at(self, rows: "NDArray[np.int64]") -> "_Rows":
+        return _Rows(
+            tensors=self.tensors[rows], targets=self.targets[rows], groups=self.groups[rows]
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Probed:
+    """The model under examination, and how its answers are scored."""
+
+    finetune: "Finetune"
+    targets: "Classes | Numbers"
+
+    def scores(self, rows: _Rows) -> "NDArray[np.float64]":
+        return self.targets.scores(self.finetune.outputs(rows.tensors), rows.targets)
+
+    def fitted(
+        self, kind: Kind, rate: float, seed: int, rows: _Rows, judged: _Rows
+    ) -> "NDArray[np.float64]":
+        """Fit to some rows, and score others."""
+        self.finetune.fit(kind, rows.tensors, rows.targets, learning_rate=rate, seed=seed)
+        return self.scores(judged)
+
 
 def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001
     """Fit on role fit, judge on role diagnose, several times over."""
@@ -110,7 +133,7 @@ def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: AR
     width = finetune.outputs(held_out.tensors[:1]).shape[1]
     if not params.classes and width != 1:
         return _not_applicable(f"The model has {width} outputs a row; one number is fitted.")
-    return _judged(params, finetune, targets, fit, held_out)
+    return _judged(params, _Probed(finetune=finetune, targets=targets), fit, held_out)
 
 
 def _not_applicable(reason: str) -> Outputs:
@@ -184,46 +207,28 @@ def _rows(inputs: Inputs, role: str, params: ProbeParams, targets: "Classes | Nu
     )
 
 
-def _judged(
-    params: ProbeParams,
-    finetune: "Finetune",
-    targets: "Classes | Numbers",
-    fit: _Rows,
-    held_out: _Rows,
-) -> Outputs:
+def _judged(params: ProbeParams, probed: _Probed, fit: _Rows, held_out: _Rows) -> Outputs:
     import numpy as np
 
     from assay.crossed import crossed_mean
     from assay.scores import LEVELS, LOSSES, level
 
-    metric = targets.metric
-
-    def scored() -> "NDArray[np.float64]":
-        return targets.scores(finetune.outputs(held_out.tensors), held_out.targets)
-
-    baseline = level(metric.name, scored(), held_out.groups, num_draws=2000, seed=params.seed)
+    metric, unchanged = probed.targets.metric, probed.scores(held_out)
+    baseline = level(metric.name, unchanged, held_out.groups, num_draws=2000, seed=params.seed)
     sizes = [size for size in sorted(params.labels) if size <= len(fit.targets)]
-    strata = targets.strata(fit.targets)
+    strata = probed.targets.strata(fit.targets)
     draws = [_draw(strata, (params.seed, number)) for number in range(params.resamples)]
-    smallest = [drawn[: sizes[0]] for drawn in draws]
-    rates: dict[str, float] = {
-        kind: _chosen_rate(params, finetune, targets, (fit, smallest), kind) for kind in KINDS
-    }
+    smallest = [fit.at(drawn[: sizes[0]]) for drawn in draws]
+    rates: dict[str, float] = {kind: _chosen_rate(params, probed, smallest, kind) for kind in KINDS}
     tables: dict[tuple[int, Kind], NDArray[np.float64]] = {}
     for size in sizes:
+        sets = [fit.at(drawn[:size]) for drawn in draws]  # smaller ones lie in larger: paired
         for kind in KINDS:
-            answers = []
-            for number, drawn in enumerate(draws):
-                rows = drawn[:size]  # smaller sets lie in larger ones: the curve is paired
-                finetune.fit(
-                    kind,
-                    fit.tensors[rows],
-                    fit.targets[rows],
-                    learning_rate=rates[kind],
-                    seed=params.seed + number,
-                )
-                answers.append(scored())
-            tables[size, kind] = np.stack(answers)
+            scores = [
+                probed.fitted(kind, rates[kind], params.seed + number, rows, held_out)
+                for number, rows in enumerate(sets)
+            ]
+            tables[size, kind] = np.stack(scores)
     found = {key: crossed_mean(table, held_out.groups) for key, table in tables.items()}
     points = [
         ProbePoint(
@@ -248,33 +253,23 @@ def _judged(
     return Outputs(report=report, curve="\n".join([HEADER, *map(_line, points)]) + "\n")
 
 
-def _chosen_rate(
-    params: ProbeParams,
-    finetune: "Finetune",
-    targets: "Classes | Numbers",
-    drawn_of: "tuple[_Rows, list[NDArray[np.int64]]]",
-    kind: Kind,
-) -> float:
+def _chosen_rate(params: ProbeParams, probed: _Probed, draws: list[_Rows], kind: Kind) -> float:
     """Choose by the last third of each draw, fitted on the rest: no label outside the draw is used.
 
     The held-out rows are not looked at, and the smallest draws choose for all.
     """
+    import numpy as np
+
     if len(params.learning_rates) == 1:
         return params.learning_rates[0]
-    fit, draws = drawn_of
     reached = dict.fromkeys(params.learning_rates, 0.0)
     for rate in params.learning_rates:
         for number, drawn in enumerate(draws):
-            fitted, kept = drawn[: -(len(drawn) // 3)], drawn[-(len(drawn) // 3) :]
-            finetune.fit(
-                kind,
-                fit.tensors[fitted],
-                fit.targets[fitted],
-                learning_rate=rate,
-                seed=params.seed + number,
+            rows, cut = np.arange(len(drawn.targets)), -(len(drawn.targets) // 3)
+            fitted, kept = drawn.at(rows[:cut]), drawn.at(rows[cut:])
+            reached[rate] += float(
+                probed.fitted(kind, rate, params.seed + number, fitted, kept).sum()
             )
-            outputs = finetune.outputs(fit.tensors[kept])
-            reached[rate] += float(targets.scores(outputs, fit.targets[kept]).sum())
     return max(reached, key=lambda rate: reached[rate])
 
 
