@@ -9,6 +9,8 @@ from planted_world import gap_in_features, report_inputs, scratch_wins
 
 from stages.report import Inputs, PageParams, run
 from stages.reports.environments import Difference, EnvironmentsReport
+from stages.reports.evaluate import EvaluateReport, Unlabelled
+from stages.sections import evaluate
 from stages.stage import to_json
 
 GOLDEN = Path(__file__).parent / "golden_report.json"
@@ -195,3 +197,12 @@ def test_many_classes_and_layers_still_fit():
     many = [layer.model_copy(update={"layer": f"block.{at}.conv"}) for at in range(200)]
     drawn = plots.layers(gap_in_features().model_copy(update={"layers": many}))
     assert drawn.count("<text") < 80
+
+
+def test_a_case_without_any_label_shows_how_sure_its_model_is():
+    told = Unlabelled(
+        side="reference", n=9, assumes="", histogram_sim=[0.5, 0.5], histogram_real=[0.2, 0.8]
+    )
+    found = EvaluateReport(metric="accuracy", unit=None, evaluated=[], unlabelled=[told])
+    charts = evaluate._classes(found)
+    assert (charts["side"], "histogram" in charts) == ("reference", True)
