@@ -149,6 +149,7 @@ class Data(_Part):
     train: CaseRelative | None = None
     sim: CaseRelative | None = None
     real: CaseRelative | None = None
+    columns: list[str] = []  # names of a table's columns, in their order
     contract: Slug
 
     @model_validator(mode="after")

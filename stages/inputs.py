@@ -35,7 +35,7 @@ class InputsParams(Params):
     """What the samples are, and how they are compared."""
 
     kind: Literal["auto", "pictures", "signals", "table"] = "auto"  # auto: by their shape
-    columns: list[str] = []  # noqa: RUF012  pydantic copies it; names of a table's columns
+    columns: Annotated[list[str], FromCase("data.columns")] = []  # noqa: RUF012  pydantic copies it
     max_rows: int = Field(default=500, ge=2)  # a side, a seeded subsample
     num_permutations: int = Field(default=9999, ge=1)  # of a figure that differs; others fewer
     resamples: int = Field(default=1000, ge=1)

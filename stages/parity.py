@@ -31,6 +31,7 @@ class ParityParams(Params):
     accept: float = Field(default=0.99, gt=0, le=1)  # share of the squared difference
     max_depth: int = Field(default=3, ge=1)  # transforms in a row
     num_pictures: int = Field(default=4, ge=1)
+    columns: Annotated[list[str], FromCase("data.columns")] = []  # noqa: RUF012  pydantic copies it
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
 
@@ -105,7 +106,9 @@ def _own(pair: "Pair", params: ParityParams) -> OwnDifference:
     difference, _ = pair.difference(params.atol, params.rtol)
     transform = None
     if not difference.equal and pair.arrays is not None:
-        found = explain(*pair.arrays, max_depth=params.max_depth, accept=params.accept)
+        found = explain(
+            *pair.arrays, max_depth=params.max_depth, accept=params.accept, names=params.columns
+        )
         transform = None if found is None else _transform(found)
     return OwnDifference(
         key=pair.key,

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flows.scaffold.asked import TASKS, Asked
@@ -12,6 +12,8 @@ from flows.scaffold.intake import ORDER, Source, TakenIn
 from flows.scaffold.set_facts import SetFacts
 
 PLAIN = re.compile(r"[A-Za-z][\w ./,()-]*")
+MAX_COLUMNS = 500
+LINE = 98
 WORDS = {"train": "trained on", "sim": "validated on", "real": "met in the field"}
 
 
@@ -99,7 +101,22 @@ def _data_lines(said: Described) -> list[str]:
         told = f"{taken.rows} rows, {taken.labelled} labelled"
         lines.append(f"  {name}: data/{name} # {WORDS[name]}: {told}")
     contract = said.asked.contract_name
+    lines += _columns_lines(said.sets["sim"].features or ())
     return [*lines, f"  contract: {contract} # data_contracts/{contract}.yaml"]
+
+
+def _columns_lines(names: Sequence[str]) -> list[str]:
+    if not names or len(names) > MAX_COLUMNS:
+        return []
+    said = [json.dumps(name, ensure_ascii=False) if "," in name else scalar(name) for name in names]
+    words = [f"{name}," for name in said[:-1]] + [said[-1]]
+    told, line = ["  # a sample's columns, as reports call them"], "  columns: ["
+    for at, word in enumerate(words):
+        if len(line) + len(word) > LINE and at:
+            told.append(line.rstrip())
+            line = "    "
+        line += f"{word} "
+    return [*told, f"{line.rstrip()}]"]
 
 
 def _step_lines(steps: list[tuple[str, str]]) -> list[str]:

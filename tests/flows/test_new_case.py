@@ -129,6 +129,7 @@ def test_a_table_with_its_own_model_and_a_changed_step(clone, own):
     assert stated["title"] == "Pets: again"
     assert "in this order: a, b, c." in (clone / "cases/pets-2/README.md").read_text()
     assert stated["reference"]["image"] == "base"
+    assert stated["data"]["columns"] == ["a", "b", "c"]
     steps = [{"name": "decode", "call": "net:swapped"}]
     assert stated["candidate"] == {"like": "reference", "steps": steps}
     assert (clone / "cases/pets-2/weights/weights.npy").is_file()
@@ -183,6 +184,25 @@ def test_the_last_logged_step_is_the_one_whose_output_is_the_input(clone, own):
     more = ["--step", "fill=net:swapped", "--step", "standardise=net:swapped"]
     assay(clone, "new", "fewer", *words, *more)
     assert "steps" not in yaml.safe_load((clone / "cases/fewer/case.yaml").read_text())["candidate"]
+
+
+def test_the_names_of_columns_are_written_whatever_they_hold(clone, own):
+    names = [
+        "yes",
+        "a, b",
+        "mean [mm]",
+        "1",
+        "# no",
+        *(f"a rather long name {at}" for at in range(9)),
+    ]
+    rows = [[at + place for place in range(14)] + [at % 2] for at in range(9)]
+    table = made.table(own / "table.csv", [*names, "y"], rows)
+    words = ["--train", table, "--sim", table, "--real", table, "--label-column", "y"]
+    assay(clone, "new", "wide", *words)
+    text = (clone / "cases/wide/case.yaml").read_text()
+    assert yaml.safe_load(text)["data"]["columns"] == names
+    assert max(map(len, text.splitlines())) <= 100
+    assert "nothing is wrong" in assay(clone, "check", "wide")
 
 
 def test_a_package_keeps_its_name(clone, own):

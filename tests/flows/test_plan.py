@@ -116,3 +116,11 @@ def test_a_threshold_of_another_metric_is_refused() -> None:
 def test_a_failed_run_says_what_to_do(status: int, says: str) -> None:
     told = ended(RunRecord.model_construct(case="toy", state="failed"), status)
     assert told == f"failed. {says}{', then' if status == 2 else ''}: assay run toy"
+
+
+def test_the_names_of_columns_stand_in_one_place() -> None:
+    rows = plan(load_case(WORKSPACE, "heating"))
+    for name in ("inputs", "parity"):
+        row = named(rows, name)
+        assert row.params["columns"][:2] == ["carbon", "hydrogen"]
+        assert "data.columns" in row.params_keys["cases/heating/case.yaml"]
