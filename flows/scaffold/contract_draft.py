@@ -72,7 +72,7 @@ def differences(
         low, high = _range(sim.span, _is_whole(sim))
         num_outside = real.breaches_of_range(low, high)
         if num_outside:
-            told = f"{num_outside} of {real.num_rows} real samples leave the bounds below"
+            told = f"{num_outside} of {real.num_rows} real samples leave the contract's bounds"
             found.append(f"range: sim {_told(sim.span)}; real {_told(real.span)}; {told}")
     if _least_finite(real) < _least_finite([sim]):
         found.append(f"finite numbers: a real sample has a share of only {_least_finite(real):.3g}")

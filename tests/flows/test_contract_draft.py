@@ -95,6 +95,15 @@ def test_a_bound_that_would_leave_out_most_real_rows_is_their_own(tmp_path):
     assert "a real sample has a share of only 0.857" in told
 
 
+def test_what_leaves_the_bounds_names_whose_they_are(tmp_path):
+    labels = [f"{at % 2}" for at in range(60)]
+    facts = facts_of(
+        tmp_path, sim=(samples("normal"), labels), real=(samples("normal") * 9, labels)
+    )
+    told = " ".join(differences(facts["sim"], facts["real"], 2))
+    assert "real samples leave the contract's bounds" in told
+
+
 def test_a_quantity_has_no_classes(tmp_path):
     labels = [f"{at / 7:.3f}" for at in range(60)]
     facts = facts_of(tmp_path, sim=(samples("normal"), labels), real=(samples("normal"), labels))

@@ -141,6 +141,21 @@ def test_other_code_is_no_other_number(tmp_path):
     assert "<td>yes</td>" not in page
 
 
+def test_rows_that_were_not_logged_are_counted(tmp_path):
+    def change(inputs):
+        split = inputs["split"].model_copy(update={"not_recorded": 20})
+        return inputs | {"split": split}
+
+    page = reported(tmp_path, change=change, **FULL).page
+    assert ", not recorded 20: real rows that the candidate's recording does not hold" in page
+
+
+def test_a_table_that_scrolls_shows_so(tmp_path):
+    page = reported(tmp_path, **FULL).page
+    [style] = re.findall(r"\.scroll \{[^}]*\}", page)[:1]
+    assert (style.count("local no-repeat"), style.count("scroll no-repeat")) == (2, 2)
+
+
 def test_silence_of_too_few_groups_is_not_called_agreement(tmp_path):
     features = gap_in_features()
     layers = [layer.model_copy(update={"p_holm": 0.4}) for layer in features.layers]
