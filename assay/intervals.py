@@ -52,6 +52,29 @@ class Interval:
         return replace(self, low=max(low, self.low), high=min(high, self.high))
 
 
+def rule_of_three(num_rows: int) -> float:
+    """Bound a share of which so many rows show nothing (Hanley 1983).
+
+    >>> rule_of_three(300)
+    0.01
+    """
+    return min(1.0, 3 / num_rows)
+
+
+def never_certain(found: Interval) -> Interval:
+    """Widen a mean over rows that are all alike by the rule of three: no draw can differ there.
+
+    For differences of what is right or wrong, -1 to 1 a row.
+
+    >>> never_certain(Interval(value=0.0, low=0.0, high=0.0, n=30)).high
+    0.1
+    """
+    if found.low != found.high:
+        return found
+    rows = rule_of_three(found.n)
+    return replace(found, low=found.value - rows, high=found.value + rows).within(-1, 1)
+
+
 def wilson(num_correct: int, num_rows: int, level: float = 0.95) -> Interval:
     """Bound a share by the score interval (Wilson 1927), which is honest at 0 and at 1 too.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.intervals import Interval
-from assay.shares import DEPLOYMENT, Shares
+from assay.shares import DEPLOYMENT, MODEL, Shares
 
 Component = Literal["preprocessing", "model", "postprocessing", "deployment", "data"]
 Strength = Literal["strong", "moderate", "weak"]
@@ -47,6 +47,7 @@ class Cause:
     strength: Strength
     harmless: bool
     undone: bool = False  # it costs something alone, and the rest of the candidate makes up for it
+    changes: Interval | None = None  # share of answers, of more rows than have labels
     masked: bool = False  # real rows cannot show its cost: the reference fails on them already
 
     @property
@@ -58,6 +59,8 @@ class Cause:
 
 def rank(shares: Shares, seen: Seen, *, margin: float) -> tuple[Cause, ...]:
     """Order the causes: what costs most first, the undecided next, harmless differences last.
+
+    The undecided are ordered by how many answers they change, which needs no labels.
 
     Args:
         shares: of the gap.
@@ -108,9 +111,9 @@ def _cause(component: Component, kind: str, loss: Interval, strength: Strength) 
 
 
 def _steps(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
-    whole = shares.preprocessing
-    if whole is None:  # what no chain of tensors shows cannot be charged to a step
+    if shares.preprocessing is None:  # what no chain of tensors shows is charged to no step
         return []
+    whole = shares.bounded(shares.preprocessing)
     # What counts is what the deployed chain loses: a step that a later one undoes is no cause.
     free = costs_nothing(whole, margin)
     alone = len(seen.steps) == 1
@@ -132,9 +135,12 @@ def _step(step: Different, shares: Shares, whole: Interval, margin: float, *, al
     undone = free and not by_itself and loss is not None and loss.low > 0
     if free and not by_itself:
         exchanged, loss = False, whole  # it is the whole chain that speaks for it
-    harmless = free or by_itself
+    spared = _changes_nothing(shares, step.key, loss, margin)
+    harmless = free or by_itself or spared
     strength: Strength = "weak"
-    if loss is not None:
+    if spared:
+        strength = "strong"
+    elif loss is not None:
         strength = _strength(loss, harmless=harmless, margin=margin, spread=shares.spread)
     if strength == "strong" and not exchanged:
         strength = "moderate"
@@ -147,18 +153,31 @@ def _step(step: Different, shares: Shares, whole: Interval, margin: float, *, al
         strength=strength,
         harmless=harmless,
         undone=undone,
+        changes=shares.changed.get(step.key),
     )
+
+
+def _changes_nothing(shares: Shares, key: str, loss: Interval | None, margin: float) -> bool:
+    """Tell whether so few answers change that labels could not show a loss beyond the margin."""
+    changes = shares.changed.get(key)
+    if changes is None or not shares.of_labels or (loss is not None and loss.low > 0):
+        return False
+    return costs_nothing(changes, margin)
 
 
 def _model(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
     loss = shares.model or shares.parts.get(DEPLOYMENT)
     if not seen.model_differs or loss is None:
         return []
-    harmless = costs_nothing(loss, margin)
+    loss = shares.bounded(loss)
+    spared = shares.model is not None and _changes_nothing(shares, MODEL, loss, margin)
+    harmless = costs_nothing(loss, margin) or spared
     component: Component = "postprocessing" if seen.raw_equal else "model"
     strength = _strength(loss, harmless=harmless, margin=margin, spread=shares.spread)
     if shares.model is None:
         component = "deployment"
+    elif spared:
+        strength = "strong"
     return [
         Cause(
             component=component,
@@ -168,13 +187,19 @@ def _model(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
             explains=loss,
             strength=strength,
             harmless=harmless,
+            changes=shares.changed.get(MODEL) if shares.model else None,
         )
     ]
 
 
 def _unmask(causes: list[Cause], shares: Shares, margin: float) -> list[Cause]:
     """Take back "harmless" where real rows show no loss but validation, which has room, does."""
-    shown = any(cause.explains and cause.explains.low > 0 for cause in causes if not cause.harmless)
+    shown = any(
+        (cause.explains and cause.explains.low > 0)
+        or (cause.changes and cause.changes.low > margin)
+        for cause in causes
+        if not cause.harmless
+    )
     if shown or shares.on_sim is None or shares.on_sim.low <= margin:
         return causes
     return [
@@ -185,9 +210,11 @@ def _unmask(causes: list[Cause], shares: Shares, margin: float) -> list[Cause]:
 
 def _place(cause: Cause) -> tuple[bool, bool, float, str]:
     loss = cause.explains
+    clear = loss is not None and loss.low > 0
+    size = loss if clear or cause.changes is None else cause.changes
     return (
         cause.harmless,
-        loss is None or loss.low <= 0,
-        -loss.value if loss else 0.0,
+        not clear,
+        -size.value if size else 0.0,
         cause.key or cause.component,
     )

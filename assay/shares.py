@@ -1,13 +1,13 @@
 """What each part of the gap costs: the metric when one part at a time is exchanged."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from assay.criteria import drop
-from assay.intervals import Interval, Paired, bootstrap_difference, mcnemar
+from assay.intervals import Interval, Paired, bootstrap_difference, mcnemar, never_certain
 from assay.scores import LOSSES, MetricName, Scores, level
 from assay.swap import shapley_intervals
 
@@ -15,6 +15,8 @@ PREPROCESSING, MODEL, DEPLOYMENT = "preprocessing", "model", "deployment"
 NOTHING, EVERYTHING = frozenset[str](), frozenset({PREPROCESSING, MODEL})
 # Cells of the swap, by what comes from the candidate.
 CELLS = (NOTHING, frozenset({PREPROCESSING}), frozenset({MODEL}), EVERYTHING)
+
+CLASSES = ("accuracy", "agreement")
 
 Attribution = Literal["shapley", "in order", "as a whole", "preprocessing alone", "nothing"]
 
@@ -34,6 +36,8 @@ class Answers:
     real: Mapping[frozenset[str], Scores]  # (real rows,) a cell of CELLS, all over the same rows
     swaps: Mapping[str, Scores]  # (real rows,) the reference with one step of the candidate, by key
     last_good: Scores | None = None  # (real rows,) what worked before
+    alike: Mapping[str, Scores] = field(default_factory=dict)  # (rows,) see `Shares.changed`
+    alike_groups: NDArray[Any] | None = None
     sim_groups: NDArray[Any] | None
     real_groups: NDArray[Any] | None
 
@@ -61,6 +65,17 @@ class Shares:
     steps: Mapping[str, Interval]
     last_good: Interval | None  # the level of what worked before
     since: Interval | None  # what the candidate loses against it, on the same rows
+    # Share of answers that a step (by key) or MODEL changes alone; these rows need no labels.
+    changed: Mapping[str, Interval] = field(default_factory=dict)
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether a row is right or wrong: it loses at most what changes."""
+        return self.metric in CLASSES
+
+    def bounded(self, loss: Interval) -> Interval:
+        """Return a loss that is never without doubt."""
+        return never_certain(loss) if self.of_labels else loss
 
     @property
     def reference(self) -> Interval:
@@ -115,15 +130,29 @@ def attribute(answers: Answers, *, num_draws: int = 2000, seed: int = 0) -> Shar
         parts={name: loss.within(*bounds) for name, loss in parts.items()},
         attribution=how,
         paired=mcnemar(real[NOTHING] > 0, real[EVERYTHING] > 0)
-        if ends and answers.metric in ("accuracy", "agreement")
+        if ends and answers.metric in CLASSES
         else None,
         on_sim=None if answers.on_sim is None else lost(*answers.on_sim, answers.sim_groups),
-        steps={key: lost(real[NOTHING], found, groups) for key, found in answers.swaps.items()},
+        steps={
+            key: never_certain(loss) if answers.metric in CLASSES else loss
+            for key, found in answers.swaps.items()
+            if (loss := lost(real[NOTHING], found, groups))
+        },
+        changed={
+            key: _rest(
+                level("agreement", same, answers.alike_groups, num_draws=num_draws, seed=seed)
+            )
+            for key, same in answers.alike.items()
+        },
         last_good=None if answers.last_good is None else stands(answers.last_good, groups),
         since=None
         if answers.last_good is None or not ends
         else lost(answers.last_good, real[EVERYTHING], groups),
     )
+
+
+def _rest(share: Interval) -> Interval:
+    return replace(share, value=1 - share.value, low=1 - share.high, high=1 - share.low)
 
 
 def _parts(

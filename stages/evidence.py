@@ -1,5 +1,6 @@
 """What speaks for a cause: sentences with figures, the strongest first."""
 
+from assay.intervals import rule_of_three
 from assay.ranking import Cause
 from stages.answers import why_unknown
 from stages.figures import counted, interval, percent
@@ -35,8 +36,10 @@ def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
             f"On the same input the outputs differ{size}; none of the known transforms fits."
         )
     if alone:
-        still = not any((alone.low, alone.value, alone.high))
-        turned = "changes nothing" if still else metric.moves(alone.value)
+        bound = rule_of_three(alone.n)
+        still = alone.value == 0 and alone.high in (0, bound)
+        most = f" (at most 3 / n: {metric.loss(bound)})" if metric.is_share else ""
+        turned = f"changes nothing{most}" if still else metric.moves(alone.value)
         said.append(
             f"The reference with only this step from the candidate {turned} on real rows "
             f"({metric.change(alone)})."
@@ -62,7 +65,35 @@ def _calls(swapped: SwappedStep) -> str:
     return f"The reference calls `{ours}`, the candidate `{theirs}`"
 
 
+def changes(cause: Cause) -> str:
+    """Say how many answers a part changes alone: no labels are needed for it."""
+    found = cause.changes
+    if found is None or (cause.explains is not None and cause.explains.low > 0):
+        return ""
+    return (
+        f"By agreement with the reference on {found.n} real rows, labelled or not (all but those "
+        f"that prove): it alone changes {percent(found.value)} of the answers "
+        f"({interval(found, rows=False)})."
+    )
+
+
+def together(scene: Scene) -> str:
+    """Say what the candidate loses on validation, where it is known and seen."""
+    found, metric = scene.shares.on_sim, scene.metric
+    if found is None or found.low <= 0:
+        return ""
+    lost = f"{metric.moves(found.value)} ({metric.change(found)})"
+    return f"On validation all of the candidate together {lost}."
+
+
 def _caveats(cause: Cause, scene: Scene) -> list[str]:
+    said = [changes(cause)]
+    if cause.undecided:
+        said.append(together(scene))
+    return [*filter(None, said), *_doubts(cause, scene)]
+
+
+def _doubts(cause: Cause, scene: Scene) -> list[str]:
     metric, shares = scene.metric, scene.shares
     if cause.undecided:
         return [
@@ -76,12 +107,20 @@ def _caveats(cause: Cause, scene: Scene) -> list[str]:
     if cause.masked and shares.on_sim:
         return [
             (
-                f"Real rows cannot show its cost, as the reference "
-                f"{metric.stands(metric.shown(shares.reference).value)} them; on validation the "
-                f"candidate {metric.moves(shares.on_sim.value)} ({metric.change(shares.on_sim)})."
+                f"{shares.reference.n} real rows do not show its cost{_floor(scene)}; "
+                f"{together(scene)[0].lower()}{together(scene)[1:]}"
             )
         ]
     return []
+
+
+def _floor(scene: Scene) -> str:
+    """Say that the reference fails on real rows already, where it does."""
+    metric, data = scene.metric, scene.shares.data
+    if data is None or data.low <= 0:
+        return ""
+    stands = metric.stands(metric.shown(scene.shares.reference).value)
+    return f", as the reference itself only {stands} them"
 
 
 def _model_evidence(cause: Cause, scene: Scene) -> list[str]:

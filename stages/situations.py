@@ -20,6 +20,7 @@ from stages.answers import (
 )
 from stages.metric import Metric
 from stages.reports.predict import PredictReport
+from stages.seen_rows import seen_rows
 
 OWN = {"reference": "real-reference", "candidate": "real-candidate", "last_good": "real-last_good"}
 
@@ -55,6 +56,7 @@ class Situations:
     reference: Predicted
     candidate: Predicted
     last_good: Predicted | None
+    seen: Rows  # real rows but those that prove, labelled or not
     field: Rows  # all real rows that the candidate answered, whatever their role
 
     @property
@@ -99,9 +101,23 @@ class Situations:
             real={cell: found for cell, found in cells.items() if found is not None},
             swaps={key: self._real(self.reference, name) for key, name in keys.items()},
             last_good=self._last_good(),
+            alike=self._alike(keys) if self.labelled else {},
+            alike_groups=self.seen.groups,
             sim_groups=self.sim.groups,
             real_groups=self.real.groups,
         )
+
+    def _alike(self, keys: Mapping[str, str]) -> dict[str, Scores]:
+        """Score where one part alone keeps the reference's answer, with labels or without."""
+        if not len(self.seen):
+            return {}
+        rows = replace(self.seen, labels=self.reference.side.must("real-reference", self.seen))
+        same, within = Metric("agreement"), self.within
+        found = {
+            key: self.reference.side.scores(name, rows, same, within) for key, name in keys.items()
+        }
+        model = self.candidate.scores("real-reference", rows, same, within)
+        return found if model is None else found | {MODEL: model}
 
     def agreement(self) -> Scores | None:
         """Score both models' agreement on the same tensors; None where one was not asked."""
@@ -173,6 +189,7 @@ def situations(
         reference=reference,
         candidate=sides["candidate"],
         last_good=sides.get("last_good"),
+        seen=_answered(seen_rows(roles, "real", own.task), sides),
         field=field,
     )
 

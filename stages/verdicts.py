@@ -4,6 +4,7 @@ from assay.ranking import Cause
 from assay.shares import NOTHING, PREPROCESSING
 from stages.actions import action, can_roll_back, is_data, roll_back
 from stages.answers import why_unknown
+from stages.evidence import changes, together
 from stages.figures import percent
 from stages.labels_needed import would
 from stages.scene import Scene
@@ -56,6 +57,7 @@ def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
     if not clear:
         first = guilty[0]
         said = [f"{title(first, scene)}.", _unclear(first, scene), _before(scene)]
+        said[2:2] = [changes(first), together(scene)]
         return _joined(*said, action(first, scene), *end)
     first, *others = clear
     said = [f"{title(first, scene)}.", _after(clear, causes, scene), _cost(first, scene)]

@@ -23,7 +23,7 @@ class Finding(Report):
     strength: Strength
     evidence: list[str]
     action: str  # what restores service now
-    harmless: bool  # a difference that is there, and whose whole interval lies within the margin
+    harmless: bool  # it differs; its whole interval, or the answers it changes, keep the margin
     undecided: bool  # nothing shows that it costs anything, and nothing that it does not
 
 

@@ -107,3 +107,28 @@ def test_a_figure_and_its_interval_point_in_one_direction(tmp_path):
     value, low, high = (float(text.replace("\N{MINUS SIGN}", "-")) for text in above.groups())
     assert low < value < high
     assert above.group() in found.gap_says
+
+
+FEW = {"rows": 480, "num_groups": 480, "labelled": 40, "sim": 0.99, "real": 0.99}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_labels_name_what_no_labels_would_name(tmp_path, seed):
+    """Some dozen labelled rows decide nothing: the answers that a step changes lead."""
+    steps = {"scale": (0.0, "scale"), "resize": (0.12, None)}
+    found = diagnosed(tmp_path, steps=steps, seed=seed, **FEW)
+    assert [one.step for one in found.findings] == ["resize", "scale"]
+    resize, scale = found.findings
+    assert found.verdict.startswith("Step `resize`")
+    assert scale.harmless
+    said = r"agreement with the reference on 4\d\d real rows, labelled or not .* changes [\d.]+ %"
+    assert any(re.search(said, one) for one in scale.evidence)
+    if resize.undecided:
+        assert re.search(said, found.verdict)
+
+
+def test_rows_that_are_all_alike_bound_a_loss_by_the_rule_of_three(tmp_path):
+    found = diagnosed(tmp_path, steps={"scale": (0.0, "scale")}, **FEW)
+    [scale] = found.findings
+    assert scale.explains.low < 0 < scale.explains.high == pytest.approx(3 / scale.explains.n)
+    assert any("changes nothing (at most 3 / n: " in said for said in scale.evidence)
