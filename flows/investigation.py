@@ -24,6 +24,7 @@ from lineage.engine import Engine
 from lineage.execute import StageFailed
 from lineage.provenance import Provenance, RunRecord
 from lineage.row import Row
+from sides.privacy import NOT_KEPT
 from stages.reports.diagnose import DIAGNOSE
 from stages.reports.gate import GATE
 
@@ -45,6 +46,7 @@ class Investigation:
     flow_run_id: str | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     provenance: dict[str, Provenance] = field(default_factory=dict)
+    _said_not_kept: bool = False
 
     def advance(self, name: str) -> str:
         """Bring one stage up to date and return how: unchanged, restored or ran.
@@ -55,7 +57,7 @@ class Investigation:
         row = named(self.rows, name)
         try:
             outcome = self.engine.advance(
-                row, on_line=lambda line: self.say(f"{name} | {line}"), cancel=self.cancel
+                row, on_line=lambda line: self._pass_on(name, line), cancel=self.cancel
             )
         except StageFailed as error:
             if error.provenance is not None:
@@ -65,6 +67,14 @@ class Investigation:
         self.provenance[name] = outcome.provenance
         self.say(f"{name:<22} {outcome.how}{_cost(row, outcome.provenance)}")
         return outcome.how
+
+    def _pass_on(self, name: str, line: str) -> None:
+        """Show a stage's line; what every stage of a private case says is said once."""
+        if line.strip() != NOT_KEPT:
+            self.say(f"{name} | {line}")
+        elif not self._said_not_kept:
+            self._said_not_kept = True
+            self.say(NOT_KEPT.replace("this stage prints", "stages print"))
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """The code and the weights of a new case: the user's own, and working beginnings for the rest."""
 
+import ast
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ LEFT = shutil.ignore_patterns(
 TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 FAMILY_OF = {"onnx": "onnx", "torchscript": "torch", "exported": "torch"}
 GREY_AXES = 2
+MAX_LAYERS = 6  # of an example
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,6 +30,7 @@ class CaseCode:
     image: str
     train: str | None = None  # module:function of the simple model; None: weights were given
     written: list[str] = field(default_factory=list)  # starters, for a person to look at
+    layers: list[str] = field(default_factory=list)  # of a torch module, where its code tells
 
 
 def copy_code(asked: Asked, code: Path) -> None:
@@ -94,7 +97,25 @@ def fill_in(asked: Asked, code: Path, sim: SetFacts, slug: str) -> CaseCode:
         for path in code.rglob("*.py")
     )
     made.image = asked.image or FAMILY_OF.get(made.model, "torch" if uses_torch else "base")
+    if is_call(made.model):
+        made.layers = _layers(code / f"{made.model.partition(':')[0].replace('.', '/')}.py")
     return made
+
+
+def _layers(module: Path) -> list[str]:
+    """Return the parts that the torch modules of a file give themselves, in the file's order."""
+    try:
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [
+        target.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if re.match(r"(torch\.)?nn\.[A-Z]", ast.unparse(node.value.func))
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
+    ][:MAX_LAYERS]
 
 
 def _write_steps(code: Path, sim: SetFacts, slug: str, made: CaseCode) -> list[tuple[str, str]]:

@@ -70,7 +70,9 @@ def case_yaml(said: Described) -> str:
     ]
     lines += [] if code.train else ["  weights: weights"]
     if code.image == "torch":
-        lines.append("  # layers: [conv1, fc1] # where features are read, in forward order")
+        names = ", ".join(code.layers) or "conv1, fc1"
+        known = "" if code.layers else "; names as model.named_modules() has them"
+        lines.append(f"  # layers: [{names}] # where features are read, in forward order{known}")
     return "\n".join([*lines, *_candidate_lines(said), *_params_lines(asked)]) + "\n"
 
 

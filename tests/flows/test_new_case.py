@@ -205,6 +205,25 @@ def test_the_names_of_columns_are_written_whatever_they_hold(clone, own):
     assert "nothing is wrong" in assay(clone, "check", "wide")
 
 
+def test_the_layers_of_a_torch_module_are_offered(clone, own):
+    (own / "code/torch_net.py").write_text(
+        "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.first = nn.Linear(3, 8)\n        self.size = 8\n"
+        "        self.last = torch.nn.Linear(8, 2)\n\ndef build(folder):\n    return Net()\n"
+    )
+    table = made.features_csv(own / "table.csv")
+    words = [
+        "--sim", table, "--real", table, "--code", own / "code", "--weights", own / "weights.npy",
+        "--step", "decode=net:decode", "--model",
+    ]  # fmt: skip
+    for case, model, layers in (
+        ("own", "torch_net", "first, last"),
+        ("other", "net", "conv1, fc1"),
+    ):
+        assay(clone, "new", case, *words, f"{model}:build")
+        assert f"# layers: [{layers}]" in (clone / f"cases/{case}/case.yaml").read_text()
+
+
 def test_a_package_keeps_its_name(clone, own):
     package = own / "mynet"
     (own / "code").rename(package)
