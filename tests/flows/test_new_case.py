@@ -212,10 +212,8 @@ def test_the_layers_of_a_torch_module_are_offered(clone, own):
         "        self.last = torch.nn.Linear(8, 2)\n\ndef build(folder):\n    return Net()\n"
     )
     table = made.features_csv(own / "table.csv")
-    words = [
-        "--sim", table, "--real", table, "--code", own / "code", "--weights", own / "weights.npy",
-        "--step", "decode=net:decode", "--model",
-    ]  # fmt: skip
+    words = ["--sim", table, "--real", table, "--code", own / "code", "--step", "decode=net:decode"]
+    words += ["--weights", own / "weights.npy", "--model"]
     for case, model, layers in (
         ("own", "torch_net", "first, last"),
         ("other", "net", "conv1, fc1"),
