@@ -61,7 +61,7 @@ def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
         return _joined(*said, action(first, scene), *end)
     first, *others = clear
     said = [f"{title(first, scene)}.", _after(clear, causes, scene), _cost(first, scene)]
-    said += [*(_also(cause, scene) for cause in others), _one_at_a_time(clear, scene)]
+    said += [*(_also(cause, scene) for cause in others), _one_at_a_time(guilty, scene)]
     said.append(_before(scene))
     return _joined(*said, action(first, scene), *end)
 
@@ -204,8 +204,8 @@ def _also(cause: Cause, scene: Scene) -> str:
     return f"{names.get(cause.component, step)} costs {cost} more."
 
 
-def _one_at_a_time(clear: list[Cause], scene: Scene) -> str:
-    if scene.num_differing <= 1 or not any(one.key in scene.shares.steps for one in clear):
+def _one_at_a_time(guilty: list[Cause], scene: Scene) -> str:
+    if sum(one.key in scene.shares.steps for one in guilty) <= 1:
         return ""
     return "Steps are exchanged one at a time in the reference's chain: costs need not add up."
 
