@@ -39,7 +39,7 @@ def _brief(one: Criterion, metric: Metric) -> str:
     named = {"drop": "the drop", "agreement": "agreement with the reference"}
     name = named.get(one.name, metric.word)
     if one.figure is None or one.threshold is None or one.low is None or one.high is None:
-        return f"{name} ({_first(one.why)})"
+        return _with_more(f"{name} ({_first(one.why)})", one)
     write, own = _words(one, metric)
     over = one.bound == "at most"
     fails = ("is" if one.passed is False else "could be") + (" above" if over else " below")
@@ -49,6 +49,10 @@ def _brief(one: Criterion, metric: Metric) -> str:
     straddles = one.low <= one.threshold <= one.high
     if one.passed is None and not straddles:
         text = f"{name} {write(one.figure)} (CI {held}): too few rows to pass"
+    return _with_more(text, one)
+
+
+def _with_more(text: str, one: Criterion) -> str:
     return f"{text}; {_small(one.more).rstrip('.')}" if one.more else text
 
 

@@ -8,7 +8,7 @@ from assay.criteria import at_least, at_most, drop
 from assay.power import rows_to_decide
 from assay.scores import level, spread
 from stages.answers import Rows, Side, answered, rows_of
-from stages.labels_needed import to_reach, to_see, would
+from stages.labels_needed import at_least_rows, to_reach, to_see, would
 from stages.metric import Metric
 from stages.reports.diagnose import DiagnoseReport
 from stages.reports.gate import Criterion
@@ -56,9 +56,12 @@ class Held:
             bound = -threshold if metric.less_is_better else threshold
             passed = at_least(self.proved, bound, self.min_rows) if self.proved else None
             reached = to_reach(bound, metric, self.validation, self.real)
-            without = self._unlabelled(reached, f"show at {word} {metric.level(threshold)}")
-            needed = rows_to_decide(shown, threshold) if shown else None
-            more = would(needed, "decide", shown.n, " that prove") if shown else ""
+            question = f"show at {word} {metric.level(threshold)}"
+            without = self._unlabelled(reached, question)
+            more = would(reached, question, len(self.real))
+            if shown:
+                needed = at_least_rows(rows_to_decide(shown, threshold), self.min_rows)
+                more = would(needed, "decide", shown.n, " that prove")
         return Criterion(
             name=metric.name,
             says=f"The candidate's {metric.word} on held-out real rows is at {word} the threshold.",
@@ -91,7 +94,12 @@ class Held:
         what = "label" if self.metric.is_share else f"answer, within {within:.3g},"
         passed = at_least(self.agreed, least, self.min_rows) if self.agreed else None
         needed = rows_to_decide(self.agreed, least) if self.agreed else None
-        more = would(needed, "decide, with labels or without", len(self.real), "")
+        more = would(
+            at_least_rows(needed, self.min_rows),
+            "decide, with labels or without",
+            len(self.real),
+            "",
+        )
         return Criterion(
             name="agreement",
             says=f"As a whole, the candidate gives the reference's {what} on real rows.",
@@ -131,7 +139,7 @@ class Held:
             "threshold": threshold,
             "passed": passed,
             "why": why,
-            "more": more if straddles else "",
+            "more": more if straddles or (found is None and not self.unrecorded) else "",
         }
 
     def _unlabelled(self, needed: "Needed | None", question: str) -> str:

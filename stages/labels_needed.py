@@ -28,6 +28,18 @@ def clusters(like: "Scores | None", like_rows: "Rows", real: "Rows") -> Clusters
     return found and Clusters(size=len(real) / num_groups, icc=found.icc)
 
 
+def at_least_rows(needed: Needed | None, fewest: int) -> Needed | None:
+    """Ask for no fewer rows than a criterion does.
+
+    >>> str(at_least_rows(Needed(rows=39), 50))
+    '50 rows'
+    """
+    if needed is None or needed.rows >= fewest:
+        return needed
+    groups = needed.groups and -(-needed.groups * fewest // needed.rows)
+    return Needed(rows=fewest, groups=groups)
+
+
 def would(needed: Needed | None, does: str, at_hand: int, rows: str = " with labels") -> str:
     """Say what labels would answer one question; nothing where nobody knows.
 

@@ -137,6 +137,11 @@ def test_a_closed_gate_names_what_closed_it(tmp_path):
     assert report.because == "the data contract (real: expect_column_values_to_be_in_set)"
 
 
+def test_without_labels_the_gate_says_how_many_would_do(tmp_path):
+    said = gated(tmp_path, labelled=False).report.because
+    assert re.search(r"has a label\); about \d+ rows in \d+ groups with labels would show", said)
+
+
 def test_what_no_one_can_collect_is_called_so():
     assert would(Needed(rows=83601), "decide", 440).startswith("Far more rows than can be had")
 
