@@ -180,7 +180,7 @@ class Case(_Part):
     title: str
     task: Literal["classification", "regression"]
     metric: Literal["accuracy", "r2", "mae"]
-    classes: int | None = Field(default=None, ge=2)  # of a classification
+    classes: int | None = Field(default=None, ge=2, le=100_000)  # of a classification
     unit: str | None = Field(default=None, min_length=1, max_length=20)  # of a regression's target
     pictures: Literal["full", "none"] = "full"
     code: list[str] = ["code"]

@@ -1,6 +1,7 @@
 """Is what a case names really there? Folders, weights, programs, functions; nothing is run."""
 
 import difflib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,11 +115,8 @@ def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:
             calls[f"{name}.model"] = model
         if side.image in FAMILIES:  # they hold nothing but Python's packages
             programs |= {key: words for key, words in stated.items() if words}
-    faults += [
-        f"{file}: {key}: no program {words[0]} in {', '.join(loaded.code_roots)}."
-        for key, words in programs.items()
-        if root_of_program(loaded, words) is None
-    ]
+    for key, words in programs.items():
+        faults += _program_faults(loaded, f"{file}: {key}", words)
     for key, call in calls.items():
         if not call:
             continue
@@ -148,6 +146,17 @@ def root_of(loaded: LoadedCase, call: str) -> int | None:
         if base.with_suffix(".py").is_file() or (base / "__init__.py").is_file():
             return index
     return None
+
+
+def _program_faults(loaded: LoadedCase, where: str, words: Sequence[str]) -> list[str]:
+    root = root_of_program(loaded, words)
+    if root is None:
+        return [f"{where}: no program {words[0]} in {', '.join(loaded.code_roots)}."]
+    place = f"{loaded.code_roots[root]}/{words[0]}"
+    program = loaded.workspace / place
+    if program.is_file() and not os.access(program, os.X_OK):
+        return [f"{where}: {words[0]} may not be executed. Run: chmod +x {place}"]
+    return []
 
 
 def root_of_program(loaded: LoadedCase, words: Sequence[str]) -> int | None:

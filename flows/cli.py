@@ -145,8 +145,8 @@ def report(run_id: str, open_: bool, json_: bool) -> None:
 def diff(old: str, new: str, json_: bool) -> None:
     """Say what differs between two runs: verdict and metrics, then what may have caused it.
 
-    RUN is an id or its beginning, `latest`, CASE (its last finished) or CASE@previous. It takes about a second:
-    tags and small files of the cache are read; nothing is checked out, and no stage runs.
+    RUN is an id or its beginning, `latest`, CASE (its last finished) or CASE@previous. It takes
+    about a second: tags and small files are read; nothing is checked out, and no stage runs.
     """
     answer(json_, "diff", "diff", old, new)
 

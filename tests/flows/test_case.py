@@ -345,3 +345,13 @@ def test_a_path_may_not_leave_the_workspace() -> None:
     assert relative("cases/toy", "../other/code") == "cases/other/code"
     with pytest.raises(Faults, match="leads out"):
         relative("cases/toy", "../../../etc")
+
+
+def test_a_program_that_may_not_be_executed_is_named(workspace: Path) -> None:
+    program = workspace / "cases/toy/code/decode"
+    program.write_text("#!/bin/sh\n")
+    side = SIDE.replace("call: toy_steps:decode", "command: [decode]")
+    rewrite(workspace, "candidate:\n  like: reference\n", side + "  model: toy_model:build\n")
+    assert "chmod +x cases/toy/code/decode" in faults(workspace)
+    program.chmod(0o755)
+    load_case(workspace, "toy")

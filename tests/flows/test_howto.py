@@ -22,6 +22,7 @@ def workspace(tmp_path: Path) -> Path:
     for module in ("my_steps", "my_model", "serve_steps", "serve_model"):
         (case / f"code/{module}.py").write_text(CODE)
     (case / "bin/decode").write_text("#!/bin/sh\n")
+    (case / "bin/decode").chmod(0o755)
     (case / "weights/digits.onnx").write_bytes(b"")
     arrays = {"ids": np.array(["a"]), "input": np.zeros((1, 2)), "step_decode": np.zeros((1, 2))}
     np.savez(case / "logs/week-47/tensors.npz", **arrays)
