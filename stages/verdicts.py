@@ -112,6 +112,12 @@ def not_examined(scene: Scene) -> list[str]:
         if isinstance(answer, NotApplicable):
             said.append(f"{what}: {answer.not_applicable}")
     said += _not_recorded(scene)
+    for where, deviation in zip(("validation", "real"), scene.deviations or (), strict=False):
+        if deviation == 0:
+            said.append(
+                f"R² on {where} rows: their targets are all equal, and it has no meaning there "
+                f"(told as 1 where every answer is exact, else 0). State metric: mae."
+            )
     if not scene.labelled:
         said.append(
             f"{_capital(scene.own.word)} on real rows: none of them has a label. "

@@ -108,6 +108,13 @@ def test_r2_is_not_compared_without_the_targets_own_spread(tmp_path):
     assert any("their standard deviation is 3" in said for said in gap.evidence)
 
 
+def test_r2_of_targets_that_are_all_equal_is_said_to_have_no_meaning(tmp_path):
+    _, found = diagnosed(tmp_path, "r2", narrow=0.0)
+    assert any(
+        "R² on real rows: their targets are all equal" in said for said in found.not_examined
+    )
+
+
 @pytest.mark.parametrize(
     ("metric", "stated", "passed"),
     [
