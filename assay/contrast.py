@@ -107,14 +107,15 @@ def contrast(
     if words:
         return found
     ours, theirs = sim.astype(np.float64), real.astype(np.float64)
-    return replace(
-        found,
-        mean_sim=float(ours.mean()),
-        mean_real=float(theirs.mean()),
-        std_sim=float(ours.std()),
-        std_real=float(theirs.std()),
-        effect=_above(ours, theirs, units, num_draws, seed),
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # values as large as floats go have no sum
+        return replace(
+            found,
+            mean_sim=float(ours.mean()),
+            mean_real=float(theirs.mean()),
+            std_sim=float(ours.std()),
+            std_real=float(theirs.std()),
+            effect=_above(ours, theirs, units, num_draws, seed),
+        )
 
 
 Measure = Callable[[NDArray[Any], NDArray[np.bool_]], Floats]

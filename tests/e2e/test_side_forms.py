@@ -141,15 +141,16 @@ def test_a_torch_file(workspace: Clone, weights: Path, runtime: str) -> None:
     import torch
 
     example = torch.zeros(5, 6, 6)
+    file = {"torchscript": "toy.ts", "exported": "toy.pt2"}[runtime]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch.jit is deprecated
         if runtime == "torchscript":
-            torch.jit.save(torch.jit.trace(torch_model(), example), str(weights / "toy.ts"))
+            torch.jit.save(torch.jit.trace(torch_model(), example), str(weights / file))
         else:
             rows = ({0: torch.export.Dim("rows")},)
             program = torch.export.export(torch_model(), (example,), dynamic_shapes=rows)
-            torch.export.save(program, str(weights / "toy.pt2"))
-    side = f"  image: torch\n  model: {runtime}\n  weights: weights\n  layers: [rows]\n"
+            torch.export.save(program, str(weights / file))
+    side = f"  image: torch\n  model: {runtime}\n  weights: weights/{file}\n  layers: [rows]\n"
     assert_the_fault_is_named(investigate(workspace, side + TURNED))
 
 
