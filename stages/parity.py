@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from stages.reports.parity import (
+    ATOL,
     PARITY,
+    RTOL,
     WORST,
     OwnDifference,
     ParityAnswer,
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
 class ParityParams(Params):
     """When two outputs count as equal, and when a difference counts as explained."""
 
-    atol: float = Field(default=1e-6, ge=0)  # in the units of each step's output
-    rtol: float = Field(default=1e-6, ge=0)  # a step in float32 instead of float64 is no difference
+    atol: float = Field(default=ATOL, ge=0)  # in the units of each step's output
+    rtol: float = Field(default=RTOL, ge=0)
     accept: float = Field(default=0.99, gt=0, le=1)  # share of the squared difference
     max_depth: int = Field(default=3, ge=1)  # transforms in a row
     num_pictures: int = Field(default=4, ge=1)

@@ -9,7 +9,7 @@ from pydantic import Field
 from stages.figures import estimate, percent
 from stages.reports.collect import COLLECT, CollectReport
 from stages.reports.environments import Difference
-from stages.reports.parity import PARITY, ParityAnswer, ParityReport, StepDifference
+from stages.reports.parity import ATOL, PARITY, RTOL, ParityAnswer, ParityReport, StepDifference
 from stages.reports.predict import OUTPUTS
 from stages.reports.preprocess import PREPROCESS, STEPS, PreprocessReport
 from stages.reports.since import SINCE, SinceAnswer, SinceReport
@@ -29,8 +29,8 @@ class SinceParams(Params):
 
     metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
     unit: Annotated[str | None, FromCase("unit")] = None
-    atol: float = Field(default=1e-6, ge=0)  # in the units of each step's output
-    rtol: float = Field(default=0.0, ge=0)
+    atol: float = Field(default=ATOL, ge=0)  # in the units of each step's output
+    rtol: float = Field(default=RTOL, ge=0)
     tolerance: float = Field(default=1e-4, ge=0)  # answers that are numbers, this near, agree
     resamples: int = Field(default=2000, ge=1)
     seed: int = 0

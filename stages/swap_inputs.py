@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from stages.reports.data import REAL_SET
+from stages.reports.parity import ATOL, RTOL
 from stages.reports.preprocess import PREPROCESS, STEPS, PreprocessReport
 from stages.reports.split import ROLES
 from stages.reports.swap import SWAP_INPUTS, SWAP_INPUTS_VALUES, SwapInputsAnswer
@@ -21,8 +22,8 @@ class SwapInputsParams(Params):
     reference_image: Annotated[str, FromCase("reference.image")] = ""
     candidate_image: Annotated[str, FromCase("candidate.image")] = ""
     recorded: Annotated[str | None, FromCase("candidate.recorded")] = None
-    atol: float = Field(default=1e-6, ge=0)
-    rtol: float = Field(default=0.0, ge=0)
+    atol: float = Field(default=ATOL, ge=0)
+    rtol: float = Field(default=RTOL, ge=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,8 @@ from stages.stage import At, NotApplicable, Report
 
 PARITY = At("artifacts/parity/report.json")
 WORST = At("artifacts/parity/worst.png")
+ATOL, RTOL = 1e-6, 1e-6
+"""When two values of a step are one, wherever steps are compared: float32 for float64 is."""
 
 
 class Transform(Report):

@@ -32,6 +32,14 @@ def test_params_yaml_names_every_knob() -> None:
     assert written == {name: knobs for name, knobs in declared.items() if knobs}
 
 
+def test_steps_are_compared_by_one_tolerance() -> None:
+    """Else float32 for float64 is one value to `parity` and a difference to who exchanges steps."""
+    params = read_params(WORKSPACE)
+    found = {(params[name]["atol"], params[name]["rtol"]) for name in ("swap_inputs", "since")}
+    assert found == {(params["parity"]["atol"], params["parity"]["rtol"])}
+    assert params["parity"]["rtol"] > 1.2e-7  # what float32 rounds by
+
+
 @pytest.mark.parametrize("stage", catalog(), ids=lambda stage: stage.name)
 def test_every_stage_asks_a_question_and_writes_into_its_own_folder(stage: object) -> None:
     assert stage.question.endswith("?")
