@@ -1,6 +1,5 @@
 import importlib
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,6 @@ from ruamel.yaml import YAML
 
 CASES = Path(__file__).parents[2] / "cases"
 CODE = [str(CASES / "digits/code"), str(CASES / "digits-misdeployed/code")]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _case_code_on_the_path() -> Iterator[None]:
-    sys.path[:0] = CODE
-    yield
-    for folder in CODE:
-        sys.path.remove(folder)
 
 
 @pytest.fixture(scope="module")

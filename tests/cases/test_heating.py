@@ -1,6 +1,4 @@
 import importlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +8,6 @@ from ruamel.yaml import YAML
 CASES = Path(__file__).parents[2] / "cases"
 CODE = [str(CASES / "heating/code"), str(CASES / "heating-misdeployed/code")]
 BOTH = ("heating", "heating-misdeployed")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _case_code_on_the_path() -> Iterator[None]:
-    sys.path[:0] = CODE
-    yield
-    for folder in CODE:
-        sys.path.remove(folder)
 
 
 @pytest.fixture(scope="module")

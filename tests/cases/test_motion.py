@@ -1,6 +1,4 @@
 import importlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +6,7 @@ import pytest
 from ruamel.yaml import YAML
 
 CASES = Path(__file__).parents[2] / "cases"
-CODE = str(CASES / "motion/code")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _case_code_on_the_path() -> Iterator[None]:
-    sys.path.insert(0, CODE)
-    yield
-    sys.path.remove(CODE)
+CODE = [str(CASES / "motion/code")]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 import importlib
 import io
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,6 @@ from ruamel.yaml import YAML
 CASES = Path(__file__).parents[2] / "cases"
 CODE = [str(CASES / "shapes/code"), str(CASES / "shapes-misdeployed/code")]
 ORIENTATION = 0x0112
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _case_code_on_the_path() -> Iterator[None]:
-    sys.path[:0] = CODE
-    yield
-    for folder in CODE:
-        sys.path.remove(folder)
 
 
 @pytest.fixture(scope="module")
