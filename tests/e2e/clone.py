@@ -36,6 +36,11 @@ class Clone:
     def git(self, *words: str) -> str:
         return self.call("git", *words, status=0).stdout
 
+    def blob(self, name: str) -> bytes:
+        """The bytes of a file of a commit (`commit:path`), of a picture too."""
+        words = ("git", "cat-file", "blob", name)
+        return subprocess.run(words, cwd=self.root, capture_output=True, check=True).stdout
+
     def edit(self, file: str, old: str, new: str) -> None:
         path = self.root / file
         text = path.read_text()

@@ -79,7 +79,7 @@ class Private:
         """All that a push of git's tags or of DVC's outputs would take, and all logs."""
         clone = self.clone
         for name in clone.git("ls-tree", "-r", "--name-only", f"run/{run}").splitlines():
-            yield f"git {name}", clone.git("show", f"run/{run}:{name}").encode()
+            yield f"git {name}", clone.blob(f"run/{run}:{name}")
         yield "git tag", clone.git("cat-file", "tag", f"run/{run}").encode()
         for path in (clone.root / ".assay/logs").rglob("*"):
             if path.is_file():
