@@ -2,13 +2,11 @@
 
 from typing import Literal
 
+from stages.reports.suspect import Component, Ranked
 from stages.stage import At, Estimate, MetricName, Report
 
 DIAGNOSE = At("artifacts/diagnose/report.json")
 
-Component = Literal[
-    "preprocessing", "model", "postprocessing", "deployment", "data", "unknown"
-]  # deployment: preprocessing and model, where they cannot be told apart
 Strength = Literal["strong", "moderate", "weak"]
 
 
@@ -57,6 +55,8 @@ class DiagnoseReport(Report):
     parts_say: str = ""  # how they were told apart
     findings: list[Finding]  # causes first, by what they explain; harmless differences last
     actions: list[str]  # what to do now, in this order
+    ranked: list[Ranked] = []  # noqa: RUF012  pydantic copies it; what broke, the likeliest first
+    questions: list[str] = []  # noqa: RUF012  for whoever owns the data
     not_examined: list[str]
     margin: float  # a loss in the metric that nobody would miss
     margin_share: float = 0.02  # the same as a share, of rows or of what the metric spans
