@@ -10,7 +10,6 @@ from stages.figures import estimate
 from stages.metric import Metric
 from stages.reports.diagnose import (
     DIAGNOSE,
-    Component,
     DiagnoseReport,
     Finding,
     Level,
@@ -24,6 +23,7 @@ from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
 from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import ROLES
+from stages.reports.suspect import Component
 from stages.reports.swap import SWAP, SwapAnswer, SwapReport
 from stages.stage import FromCase, MetricName, Params, Share, Stage
 
