@@ -17,7 +17,33 @@ LAYERS_READ = At("artifacts/predict-{side}/layers")
 `input.real.npy` are the tensors themselves, flattened. `layers.json`: `layers` in forward order
 (the input first), `files`: what stands for `<layer>` in the files' names (itself, where it can),
 `sim` and `real`: positions of the rows in their tensors, `why_not`: null, or why nothing was
-read."""
+read. `shared`: what was read of the reference's tensors, the same on both sides:
+`{rows, layers, files, operators, range, why_not}`: positions in `real-reference`, the layers in the
+order in which they run (all named modules, where the runtime shows them), what stands for them in
+`<file>.shared.npy`, what the runtime calls them, and of the unpooled values
+`{layer: {max_abs, num_not_finite}}`."""
+
+INVARIANCE = At("artifacts/predict-{side}/invariance.json")
+"""The same paired rows asked once more, in other arrangements, against one batch of them all."""
+
+
+class Asked(Report):
+    """One arrangement: `twice`, `alone` (one by one), `halves`, `sorted` (a batch a class)."""
+
+    name: str
+    largest: float | None  # difference of the raw outputs; None: see error, or not finite
+    changed: float | None  # share of the labels that are others
+    error: str | None = None
+
+
+class Invariance(Report):
+    """Whether an answer depends on what else is in the batch."""
+
+    rows: int
+    spread: float | None  # deviation of the raw outputs in one batch: what `largest` is measured by
+    arrangements: list[Asked]
+    training: list[str]  # modules in training mode as the model is asked: `bn1: BatchNorm2d`
+    why_not: str | None = None  # nothing was asked
 
 
 class PredictReport(Report):

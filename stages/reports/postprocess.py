@@ -1,0 +1,19 @@
+"""What each side's postprocessing makes of the other side's raw outputs."""
+
+from stages.stage import At, Report
+
+POSTPROCESS = At("artifacts/postprocess-{side}/report.json")
+POSTPROCESSED = At("artifacts/postprocess-{side}/labels")
+"""`<set>.labels.npy` (rows,), of the sets `real-reference` and `real-candidate` (whose preprocessing
+made the tensors): this side's postprocessing of the other side's raw outputs. In the type of
+`stages.reports.predict.OUTPUTS`. A set that is not there says why in the report's `errors`."""
+
+
+class PostprocessReport(Report):
+    """One side's rule on the other side's raw outputs."""
+
+    side: str
+    sets: dict[str, int]  # set -> rows
+    errors: dict[str, str]  # set -> why there are no labels
+    same_rule: bool | None  # it answers as the other side's own rule does; None: nothing to compare
+    says: str  # module:function, or what stands in for it
