@@ -10,7 +10,7 @@ from stages.figures import estimate
 from stages.metric import Metric
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.preprocess import TENSORS_REAL
-from stages.reports.probe import CURVE, KINDS, PROBE, Kind, ProbeAnswer, ProbePoint, ProbeReport
+from stages.reports.probe import CURVE, CURVES, PROBE, Kind, ProbeAnswer, ProbePoint, ProbeReport
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
 from stages.stage import (
@@ -219,11 +219,13 @@ def _judged(params: ProbeParams, probed: _Probed, fit: _Rows, held_out: _Rows) -
     strata = probed.targets.strata(fit.targets)
     draws = [_draw(strata, (params.seed, number)) for number in range(params.resamples)]
     smallest = [fit.at(drawn[: sizes[0]]) for drawn in draws]
-    rates: dict[str, float] = {kind: _chosen_rate(params, probed, smallest, kind) for kind in KINDS}
+    rates: dict[str, float] = {
+        kind: _chosen_rate(params, probed, smallest, kind) for kind in CURVES
+    }
     tables: dict[tuple[int, Kind], NDArray[np.float64]] = {}
     for size in sizes:
         sets = [fit.at(drawn[:size]) for drawn in draws]  # smaller ones lie in larger: paired
-        for kind in KINDS:
+        for kind in CURVES:
             scores = [
                 probed.fitted(kind, rates[kind], params.seed + number, rows, held_out)
                 for number, rows in enumerate(sets)

@@ -13,12 +13,28 @@ CURVE = At(  # labels,kind,level,low,high
     plot=Plot("few-shot", "labels", "level", "metric on held-out real rows", "scatter"),
 )
 
-Kind = Literal["last_layer", "whole_model", "scratch"]
+Kind = Literal[
+    "bias",
+    "temperature",
+    "last_layer",
+    "bn_statistics",
+    "first_block",
+    "lp_ft",
+    "whole_model",
+    "scratch",
+]
 KINDS: Mapping[Kind, str] = {  # what is fitted, in words
+    "bias": "a bias of the outputs",
+    "temperature": "a temperature",
     "last_layer": "the last layer",
+    "bn_statistics": "batch statistics",
+    "first_block": "the first block",
+    "lp_ft": "last layer, then all",
     "whole_model": "all layers",
     "scratch": "from scratch",
 }
+CURVES: tuple[Kind, ...] = ("last_layer", "whole_model", "scratch")
+"""The kinds whose points stand in `points`; all kinds stand in `ladder`."""
 
 
 class ProbePoint(Report):
@@ -28,6 +44,23 @@ class ProbePoint(Report):
     labels: int
     level: Estimate  # the interval is over resamples and over held-out rows, of which n counts
     resamples: int
+
+
+class Rung(Report):
+    """One kind on so many labels, beside the same kind on equally many labels of simulation.
+
+    What the labels themselves buy is the difference: a probe that helps as much with labels of
+    simulation would help without any real one.
+    """
+
+    kind: Kind
+    labels: int
+    resamples: int
+    real: Estimate  # the metric on held-out real rows, fitted to real labels
+    sim: Estimate | None  # the same rows, fitted to labels of simulation; None: sim has too few
+    gain: Estimate  # over the unchanged model, paired by row; positive is better
+    labels_gain: Estimate | None  # real over sim, paired by resample and row; positive is better
+    says: Literal["labels help", "the probe helps anyway", "hurts", "undecided"]
 
 
 class ProbeReport(Report):
@@ -42,6 +75,8 @@ class ProbeReport(Report):
     ]  # whole_model against scratch, paired by resample
     pretraining_effect: Estimate  # what whole_model has over scratch at the fewest labels
     learning_rates: dict[str, float] = Field(default={})  # kind -> chosen among the drawn labels
+    ladder: list[Rung] = Field(default=[])
+    not_probed: dict[str, str] = Field(default={})  # kind -> why it is not on the ladder
 
     def gains(self, point: ProbePoint) -> bool:
         """Tell whether a fine-tune is shown to be better than the unchanged model."""
