@@ -79,9 +79,7 @@ class NoisePair(Report):
 class NoiseReport(Report):
     """Whether labels of real rows are wrong, rather than the answers."""
 
-    share: (
-        Estimate  # of labels that neighbours and a sure answer contradict, less simulation's
-    )
+    share: Estimate  # of labels that neighbours and a sure answer contradict, less simulation's
     confirmed: int  # wrong answers that neighbours give the row, against its label
     refuted: int  # wrong answers whose row's neighbours have its label
     pairs: list[NoisePair]
