@@ -20,6 +20,7 @@ from assay.explain.turns import turns
 
 # A new explainer is one file, its test, and its line here: with the moves, or with the maps.
 MOVES: tuple[Explainer, ...] = (layout, frame, turns, channel_order, translation)
+FILTERS: tuple[Explainer, ...] = ()
 MAPS: tuple[Explainer, ...] = (
     affine,
     channel_affine,
@@ -72,8 +73,7 @@ def explain(
     return search(
         reference,
         candidate,
-        places=MOVES,
-        maps=MAPS,
+        phases=(MOVES, FILTERS, MAPS),
         max_depth=max_depth,
         accept=accept,
         names=names,

@@ -18,10 +18,11 @@ from assay.explain.proposal import (
 )
 from assay.explain.score import aligned, correlation, own_variation, promise, squared_error
 
-SEARCH_VALUES = 1 << 17  # values that the search looks at; all rows are looked at to accept
+SEARCH_VALUES = 1 << 14  # values that the search looks at; all rows are looked at to accept
 MIN_SEARCH_ROWS = 2
-BEAM_PLACES = 8  # kept after a step that moves values; the first step keeps twice as many
-BEAM_VALUES = 10  # kept after a step that maps values
+MOVE, FILTER, MAP = 0, 1, 2  # in this order they are composed
+BEAM = (8, 4, 10)  # kept after a step of each; the first move keeps twice as many
+LIKELY = 3  # nodes, the most promising, that filters are tried on after a first step
 HOPELESS = 0.25  # of promise, after two steps: no third makes a fit of it
 RELATED = 0.3  # of squared correlation: with less, no map of values fits
 WORSE_FIT = 0.5  # what an inexact explanation costs where another is exact
@@ -35,7 +36,7 @@ class Node:
     samples: Samples
     steps: tuple[Proposal, ...]
     used: frozenset[int]  # the explainers, so that none is used twice
-    maps_values: bool
+    phase: int  # of its last step: MOVE, FILTER or MAP
     unexplained: float
     promise: float
 
@@ -49,16 +50,19 @@ def search(
     reference: NDArray[Any],
     candidate: NDArray[Any],
     *,
-    places: Sequence[Explainer],
-    maps: Sequence[Explainer],
+    phases: Sequence[Sequence[Explainer]],
     max_depth: int,
     accept: float,
     names: Sequence[str] = (),
 ) -> Explanation | None:
     """Find the cheapest composition of at most `max_depth` steps that explains `accept`.
 
-    Moves of values come before maps of values: the two commute, so that one order will do. The beam
-    ranks moves by what could still be explained (see `promise`), maps by what is explained.
+    Moves of values come before filters, and those before maps of values: moves and maps commute, so
+    that one order will do. The beam ranks moves by what could still be explained (see `promise`),
+    filters by correlation, maps by what is explained.
+
+    Args:
+        phases: the explainers that move values, that filter or mix them, that map each by itself.
     """
     rows = _rows_to_search(reference, candidate)
     if not len(rows):
@@ -69,12 +73,15 @@ def search(
         channel_axis=guess_channel_axis(reference.shape),
         names=tuple(names),
     )
-    level = [_node(start, _like(target, start), (), frozenset(), maps_values=False, scale=None)]
     scale = squared_error(start.values, target.values) if aligned(start, target) else None
+    level = [_node(start, _like(target, start), (), frozenset(), MOVE, scale, last=False)]
     found: list[Node] = []
     for depth in range(1, max_depth + 1):
+        last = depth == max_depth
         children = [
-            child for node in level for child in _children(node, target, places, maps, scale)
+            child
+            for rank, node in enumerate(level)
+            for child in _children(node, target, phases, scale, last=last, likely=rank < LIKELY)
         ]
         found += [child for child in children if 1 - child.unexplained >= accept]
         # A longer one costs at least its number of steps: it cannot be preferred.
@@ -110,22 +117,28 @@ def _node(
     target: Samples,
     steps: tuple[Proposal, ...],
     used: frozenset[int],
-    *,
-    maps_values: bool,
+    phase: int,
     scale: float | None,
+    *,
+    last: bool,
 ) -> Node:
-    unexplained = 1.0
-    if aligned(samples, target):
+    unexplained, hope = 1.0, 0.0
+    alike = aligned(samples, target)
+    if alike:
         error = squared_error(samples.values, target.values)
         unexplained = _unexplained(error, scale, own_variation(target))
+    # Maps of values are ranked by what they explain, and what comes last needs no promise.
+    if phase == MOVE and not last:
+        hope = promise(samples, target)
+    elif phase == FILTER and alike:
+        hope = correlation(samples.planes, target.planes)
     return Node(
         samples=samples,
         steps=steps,
         used=used,
-        maps_values=maps_values,
+        phase=phase,
         unexplained=unexplained,
-        # Maps of values are ranked by what they explain, and need no promise.
-        promise=0.0 if maps_values else promise(samples, target),
+        promise=hope,
     )
 
 
@@ -141,17 +154,19 @@ def _unexplained(error: float, scale: float | None, own: float) -> float:
 def _children(
     node: Node,
     target: Samples,
-    places: Sequence[Explainer],
-    maps: Sequence[Explainer],
+    phases: Sequence[Sequence[Explainer]],
     scale: float | None,
+    *,
+    last: bool,
+    likely: bool,
 ) -> Iterator[Node]:
     like = _like(target, node.samples)
     related = aligned(node.samples, like) and _related(node.samples.planes, like.planes)
-    for number, explainer in enumerate([*places, *maps]):
-        maps_values = number >= len(places)
-        if number in node.used or (node.maps_values and not maps_values):
+    numbered = enumerate((phase, e) for phase, group in enumerate(phases) for e in group)
+    for number, (phase, explainer) in numbered:
+        if number in node.used or phase < node.phase:
             continue
-        if maps_values and not related:
+        if (phase == MAP and not related) or (phase == FILTER and not likely):
             continue
         for proposal in explainer(node.samples, like):
             samples = proposal.apply(node.samples)
@@ -160,8 +175,9 @@ def _children(
                 _like(target, samples),
                 (*node.steps, proposal),
                 node.used | {number},
-                maps_values=maps_values,
-                scale=scale,
+                phase,
+                scale,
+                last=last,
             )
 
 
@@ -173,13 +189,16 @@ def _related(reference: Array, candidate: Array) -> bool:
 
 
 def _beam(children: list[Node], depth: int) -> list[Node]:
-    moved = [child for child in children if not child.maps_values]
+    moved, filtered, mapped = (
+        [child for child in children if child.phase == phase] for phase in (MOVE, FILTER, MAP)
+    )
     if depth > 1:
         moved = [child for child in moved if child.promise >= HOPELESS]
-    mapped = [child for child in children if child.maps_values]
     moved.sort(key=lambda node: (-node.promise, node.cost))
+    filtered.sort(key=lambda node: (-node.promise, node.cost))
     mapped.sort(key=lambda node: (node.unexplained, node.cost))
-    return moved[: BEAM_PLACES * (2 if depth == 1 else 1)] + mapped[:BEAM_VALUES]
+    kept_moves = moved[: BEAM[MOVE] * (2 if depth == 1 else 1)]
+    return kept_moves + filtered[: BEAM[FILTER]] + mapped[: BEAM[MAP]]
 
 
 def _best(
