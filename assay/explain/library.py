@@ -11,6 +11,7 @@ from assay.explain.channel_affine import channel_affine
 from assay.explain.channel_order import channel_order
 from assay.explain.curve import gamma, monotone_curve
 from assay.explain.frame import frame
+from assay.explain.kernel import kernel
 from assay.explain.layout import layout
 from assay.explain.proposal import Explainer, Explanation
 from assay.explain.quantise import clip, quantise, wrap
@@ -20,7 +21,7 @@ from assay.explain.turns import turns
 
 # A new explainer is one file, its test, and its line here: with the moves, or with the maps.
 MOVES: tuple[Explainer, ...] = (layout, frame, turns, channel_order, translation)
-FILTERS: tuple[Explainer, ...] = ()
+FILTERS: tuple[Explainer, ...] = (kernel,)
 MAPS: tuple[Explainer, ...] = (
     affine,
     channel_affine,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from assay.explain.proposal import Array, Samples
 
 FEW_CHANNELS = 8
-PROMISE_VALUES = 1 << 12  # a guide, not a judgement: fewer values than those that are scored will do
+PROMISE_VALUES = 1 << 12  # a guide and no judgement: fewer values than are scored will do
 MIN_PROMISE_ROWS = 3
 
 

@@ -22,6 +22,7 @@ SEARCH_VALUES = 1 << 14  # values that the search looks at; all rows are looked 
 MIN_SEARCH_ROWS = 2
 MOVE, FILTER, MAP = 0, 1, 2  # in this order they are composed
 BEAM = (8, 4, 10)  # kept after a step of each; the first move keeps twice as many
+EXACT, DEAR = 1e-9, 0.5
 LIKELY = 3  # nodes, the most promising, that filters are tried on after a first step
 HOPELESS = 0.25  # of promise, after two steps: no third makes a fit of it
 RELATED = 0.3  # of squared correlation: with less, no map of values fits
@@ -61,8 +62,7 @@ def search(
     that one order will do. The beam ranks moves by what could still be explained (see `promise`),
     filters by correlation, maps by what is explained.
 
-    Args:
-        phases: the explainers that move values, that filter or mix them, that map each by itself.
+    `phases` are the explainers that move values, that filter or mix them, that map each by itself.
     """
     rows = _rows_to_search(reference, candidate)
     if not len(rows):
@@ -74,16 +74,17 @@ def search(
         names=tuple(names),
     )
     scale = squared_error(start.values, target.values) if aligned(start, target) else None
-    level = [_node(start, _like(target, start), (), frozenset(), MOVE, scale, last=False)]
+    level = [_node(start, _like(target, start), (), frozenset(), MOVE, scale=scale, last=False)]
     found: list[Node] = []
     for depth in range(1, max_depth + 1):
         last = depth == max_depth
-        children = [
-            child
-            for rank, node in enumerate(level)
-            for child in _children(node, target, phases, scale, last=last, likely=rank < LIKELY)
-        ]
-        found += [child for child in children if 1 - child.unexplained >= accept]
+        children: list[Node] = []
+        for rank, node in enumerate(level):
+            own = list(_children(node, target, phases, scale, last=last, likely=rank < LIKELY))
+            found += [child for child in own if 1 - child.unexplained >= accept]
+            children += own
+            if depth > 1 and any(_settles(child, depth) for child in found):
+                break
         # A longer one costs at least its number of steps: it cannot be preferred.
         if found and min(node.cost for node in found) <= depth + 1:
             break
@@ -118,8 +119,8 @@ def _node(
     steps: tuple[Proposal, ...],
     used: frozenset[int],
     phase: int,
-    scale: float | None,
     *,
+    scale: float | None,
     last: bool,
 ) -> Node:
     unexplained, hope = 1.0, 0.0
@@ -176,7 +177,7 @@ def _children(
                 (*node.steps, proposal),
                 node.used | {number},
                 phase,
-                scale,
+                scale=scale,
                 last=last,
             )
 
@@ -186,6 +187,11 @@ def _related(reference: Array, candidate: Array) -> bool:
     return correlation(reference, candidate) >= RELATED or bool(
         (candidate == np.rint(candidate)).all()
     )
+
+
+def _settles(node: Node, depth: int) -> bool:
+    """Say whether an explanation is as good as any of its length can be."""
+    return node.unexplained <= EXACT and node.cost <= depth + DEAR
 
 
 def _beam(children: list[Node], depth: int) -> list[Node]:
@@ -198,7 +204,9 @@ def _beam(children: list[Node], depth: int) -> list[Node]:
     filtered.sort(key=lambda node: (-node.promise, node.cost))
     mapped.sort(key=lambda node: (node.unexplained, node.cost))
     kept_moves = moved[: BEAM[MOVE] * (2 if depth == 1 else 1)]
-    return kept_moves + filtered[: BEAM[FILTER]] + mapped[: BEAM[MAP]]
+    kept = kept_moves + filtered[: BEAM[FILTER]] + mapped[: BEAM[MAP]]
+    # The likeliest first: what explains exactly ends the search.
+    return sorted(kept, key=lambda node: -max(node.promise, 1 - node.unexplained))
 
 
 def _best(
