@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, NamedTuple, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Sequence, Union
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from sides.case_code import CaseCodeError, calling, load
 from sides.layers import NoLayers, hooked
 from sides.program import BATCH_S, Program
 from sides.runtime_files import SUFFIXES
+from sides.torch_inside import left_training, module_inside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +34,15 @@ class Model(NamedTuple):
     what: str  # candidate.model (net:build)
     ask: Predict
     reading: Reading  # opens named layers; raises NoLayers where this kind has none
+    inner: Any = None  # what answers: the case's own object, or a runtime's; None: a program
+
+    def training(self) -> List[str]:
+        """Return the layers that stay in training mode although the model only answers."""
+        if hasattr(self.inner, "training_layers"):  # a runtime's own way
+            told: List[str] = self.inner.training_layers()
+            return told
+        module = module_inside(self.inner)
+        return [] if module is None else left_training(module)
 
 
 def said(stated: Stated) -> str:
@@ -84,11 +94,11 @@ def opened(stated: Stated, where: str, weights: Path, wanted: str) -> Iterator[M
         return
     if stated in SUFFIXES:
         runtime = runtimes.load(stated, weights, where)
-        yield Model(what, as_function(runtime.ask, what, "cpu"), runtime.reading)
+        yield Model(what, as_function(runtime.ask, what, "cpu"), runtime.reading, runtime)
         return
     model = build(stated, where, weights)
     ask = as_function(model, what, choose_device(wanted))
-    yield Model(what, ask, _reading(model, ask, where))
+    yield Model(what, ask, _reading(model, ask, where), model)
 
 
 def _reading(model: Any, ask: Predict, where: str) -> Reading:

@@ -7,33 +7,29 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from sides import layers, privacy
-from sides.case_code import CaseCodeError, calling, load
+from sides import invariance, layers, privacy, shared_layers
+from sides.case_code import CaseCodeError, calling
 from sides.model import Stated, opened, said
 from sides.predict_recorded import predict_recorded
-from sides.rows import read_roles
+from sides.rows import paired, read_roles
+from sides.rules import Rule, rule_of
 from sides.tensors import RowReader, RowWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from sides.model import Model
     from sides.rows import Row
 
 REAL_ROLES = ("diagnose", "fit", "unlabelled")  # what proves a repair is not looked at
 NO_TENSORS = "recorded: no tensors of the %s were logged, so that no other model can be asked."
-LABEL_TYPES = {"classification": ("<i8", "biu"), "regression": ("<f8", "biuf")}
 
 
 class _Predictor(NamedTuple):
     """The model with what turns its raw output into labels."""
 
     model: Model
-    task: str
-    labels: Any  # None: the largest output wins, of a regression the only one
-    labels_what: str
+    rule: Rule
     batch: int
 
 
@@ -47,6 +43,8 @@ def run(params: Dict[str, Any], inputs: Dict[str, Optional[Path]], into: Path, s
         report.update(predict_recorded(_there(inputs, "recorded"), real, into, side, params))
         why = "A recording holds what the model answered, not what its layers did."
         layers.save_list(into / "layers", [], {}, why)
+        shared_layers.save(into / "layers", [], [], {}, why)
+        _save_invariance(into, {"why_not": "recorded: its model cannot be asked again."})
     else:
         report.update(_ask(params, inputs, into, side, real))
     text = json.dumps(report, indent=2, allow_nan=False) + "\n"
@@ -70,12 +68,13 @@ def _ask(
     if weights is None:
         raise CaseCodeError(f"{side}.weights: there are none.")
     stated: Stated = params["model"]
-    labels_what = f"{side}.postprocess"
-    labels = load(params["postprocess"], labels_what) if params["postprocess"] else None
     with opened(stated, f"{side}.model", weights, params["device"]) as model:
-        predictor = _Predictor(model, params["task"], labels, labels_what, params["batch"])
+        rule = rule_of(params["postprocess"], params["task"], side, model.what)
+        predictor = _Predictor(model, rule, params["batch"])
         found = _predict_all(predictor, _sets(inputs, side), into / "outputs", side, len(real))
         _read_layers(params, inputs, into / "layers", side, model)
+        _read_shared(params, inputs, into / "layers", model, real)
+        _save_invariance(into, _ask_again(predictor, inputs, real))
     return {"model": said(stated), **found}
 
 
@@ -121,54 +120,21 @@ def _predict_all(
 def _predict(predictor: _Predictor, tensors: RowReader, folder: Path, name: str) -> Tuple[int, int]:
     """Write one set's raw outputs and labels; return the rows, and those that are not finite."""
     nonfinite = 0
-    dtype, _ = LABEL_TYPES[predictor.task]
     outputs = RowWriter(folder / f"{name}.npy", len(tensors))
-    labels = RowWriter(folder / f"{name}.labels.npy", len(tensors), dtype)
+    labels = RowWriter(folder / f"{name}.labels.npy", len(tensors), predictor.rule.dtype)
     with outputs, labels:
         try:
             for start in range(0, len(tensors), predictor.batch):
                 raw = predictor.model.ask(tensors.read(start, start + predictor.batch))
                 with calling(predictor.model.what):
                     outputs.write(raw)
-                labels.write(_labels(predictor, raw))
+                labels.write(predictor.rule.label(raw))
                 nonfinite += int((~np.isfinite(raw).all(axis=1)).sum())
         except CaseCodeError:
             outputs.drop()
             labels.drop()
             raise
     return len(tensors), nonfinite
-
-
-def _labels(predictor: _Predictor, raw: NDArray[Any]) -> NDArray[Any]:
-    kinds = LABEL_TYPES[predictor.task][1]
-    if predictor.labels is None:
-        return default_labels(predictor.task, raw, predictor.model.what, predictor.labels_what)
-    with calling(predictor.labels_what):
-        made = np.asarray(predictor.labels(np.array(raw)))
-    if made.shape != (len(raw),) or made.dtype.kind not in kinds:
-        wanted = "numbers" if "f" in kinds else "whole numbers"
-        text = "%s made %s %s of %d rows; expected %s (rows,)."
-        got = (predictor.labels_what, made.dtype, list(made.shape), len(raw), wanted)
-        raise CaseCodeError(text % got)
-    return made
-
-
-def default_labels(task: str, raw: NDArray[Any], what: str, key: str) -> NDArray[Any]:
-    """Return the largest output's class; of a regression, the only output.
-
-    Raises:
-        CaseCodeError: the outputs alone do not say it.
-    """
-    width = raw.shape[1]
-    if task == "regression":
-        if width != 1:
-            raise CaseCodeError(f"{what} has {width} outputs a row: state {key}.")
-        only: NDArray[Any] = raw[:, 0]
-        return only
-    if width == 1:
-        raise CaseCodeError(f"{what} has one output a row: state {key}.")
-    largest: NDArray[Any] = np.argmax(raw, axis=1)
-    return largest
 
 
 def _read_layers(
@@ -209,3 +175,33 @@ def _chosen(rows: List[Row], name: str, most: int, seed: int) -> List[int]:
         picked = np.random.default_rng(seed).choice(np.array(wanted), most, replace=False)
         wanted = [int(i) for i in np.sort(picked)]
     return wanted
+
+
+def _read_shared(
+    params: Dict[str, Any],
+    inputs: Dict[str, Optional[Path]],
+    folder: Path,
+    model: Model,
+    real: List[Row],
+) -> None:
+    given = inputs["real_reference"]
+    if given is None:
+        shared_layers.save(folder, [], [], {}, "There are no tensors of the reference.")
+        return
+    rows = shared_layers.chosen(real)
+    shared_layers.record(folder, model, RowReader(given), rows, params["batch"])
+
+
+def _ask_again(
+    predictor: _Predictor, inputs: Dict[str, Optional[Path]], real: List[Row]
+) -> Dict[str, Any]:
+    tensors = RowReader(_there(inputs, "real"))
+    rows = paired(real, invariance.MOST_ROWS) if len(tensors) else []
+    found = invariance.ask_again(predictor.model.ask, predictor.rule.label, tensors.take(rows))
+    return {**found, "training": predictor.model.training()}
+
+
+def _save_invariance(into: Path, found: Dict[str, Any]) -> None:
+    empty: Dict[str, Any] = {"rows": 0, "spread": None, "arrangements": [], "training": []}
+    text = json.dumps({"schema_version": 1, **empty, **found}, indent=2, allow_nan=False) + "\n"
+    (into / "invariance.json").write_text(text, encoding="utf-8")

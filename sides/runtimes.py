@@ -15,6 +15,8 @@ import numpy as np
 from sides.case_code import CaseCodeError, calling
 from sides.layers import NoLayers, hooked, pooled, unknown
 from sides.runtime_files import FAMILIES, PACKAGES, SUFFIXES
+from sides.torch_inside import left_training
+from sides.watching import joined, of_array, watched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sides.layers import Read
+    from sides.watching import Seen, Watch
 
 ONNX_TYPES = {
     "tensor(float)": "f4",
@@ -32,6 +35,9 @@ ONNX_TYPES = {
     "tensor(int32)": "i4",
     "tensor(int64)": "i8",
 }
+
+NO_LAYERS = ("Constant", "Shape", "Identity", "Cast")  # of an ONNX graph: nothing is computed
+SCRIPT_SHOWS_NONE = "TorchScript runs its layers inside its own interpreter and calls no hooks."
 
 
 def weights_file(runtime: str, weights: Path, where: str) -> Path:
@@ -111,7 +117,15 @@ class TorchScript:
 
     def reading(self, layers: Sequence[str]) -> Any:  # noqa: ARG002  one signature for all
         """Say why its layers cannot be read."""
-        raise NoLayers("TorchScript runs its layers inside its own interpreter and calls no hooks.")
+        raise NoLayers(SCRIPT_SHOWS_NONE)
+
+    def watching(self) -> Any:
+        """Say why its layers cannot be read."""
+        raise NoLayers(SCRIPT_SHOWS_NONE)
+
+    def training_layers(self) -> List[str]:
+        """Return the layers that were scripted or traced in training mode."""
+        return left_training(self._module)
 
 
 class Exported:
@@ -149,6 +163,45 @@ class Exported:
         what = self._where.replace(".model", ".layers")
         with hooked(module, lambda piece: self._run(module, piece), layers, what) as read:
             yield lambda batch: _read_in_pieces(read, self._rows, batch)
+
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        """See all submodules that the export kept."""
+        import torch
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = torch.export.unflatten(self._program)
+        with watched(module, lambda piece: self._run(module, piece)) as watch:
+            yield lambda batch: _watch_in_pieces(watch, self._rows, batch)
+
+    def training_layers(self) -> List[str]:
+        """Return the batch norms and dropouts that the export fixed in training mode."""
+        return sorted(
+            f"{node.name}: {str(node.target).partition('.')[2]}"
+            for node in self._program.graph.nodes
+            if node.op == "call_function" and _trains(node)
+        )
+
+
+def _trains(node: Any) -> bool:
+    """Tell whether an exported operator is batch norm or dropout in training mode."""
+    called = str(node.target)
+    if "batch_norm" in called and "no_training" not in called:
+        return "functional" in called or "no_stats" in called or True in node.args
+    return "dropout" in called and True in node.args
+
+
+def _watch_in_pieces(watch: Watch, rows: Optional[int], batch: NDArray[Any]) -> List[Seen]:
+    """Watch a model that takes just `rows` rows at once."""
+    parts: List[List[Seen]] = []
+
+    def ask(piece: NDArray[Any]) -> NDArray[Any]:
+        parts.append(watch(piece))
+        return piece
+
+    in_pieces(ask, rows, batch)
+    return joined(parts, len(batch))
 
 
 def _read_in_pieces(read: Read, rows: Optional[int], batch: NDArray[Any]) -> Dict[str, Any]:
@@ -220,16 +273,42 @@ class Onnx:
 
         yield read
 
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        """See the values that the graph's nodes compute, as outputs beside its own."""
+        nodes = _graph(self._path).node
+        known = {node.output[0]: node.op_type for node in nodes if node.output[0]}
+        names = [name for name, kind in known.items() if kind not in NO_LAYERS]
+        session = _session(self._with_outputs(names))
+
+        def once(piece: NDArray[Any]) -> List[Seen]:
+            answers = zip(names, self._run(session, piece, names))  # noqa: B905  see below
+            rows = [(name, it) for name, it in answers if np.shape(it)[:1] == (len(piece),)]
+            return [of_array(name, known[name], it) for name, it in rows if it.dtype.kind in "biuf"]
+
+        def watch(batch: NDArray[Any]) -> List[Seen]:
+            given = _cast(batch, np.dtype(ONNX_TYPES[self._input.type]), self._where)
+            return _watch_in_pieces(once, self._rows, given)
+
+        yield watch
+
+    def training_layers(self) -> List[str]:
+        """Return the batch norms that the graph states to be in training mode."""
+        try:
+            nodes = _graph(self._path).node
+        except NoLayers:  # without the package nobody can tell
+            return []
+        return [
+            f"{node.name or node.output[0]}: {node.op_type}"
+            for node in nodes
+            if any(one.name == "training_mode" and one.i for one in node.attribute)
+        ]
+
     def _with_outputs(self, layers: List[str]) -> bytes:
         """Return the graph with its inner values of these names as further outputs."""
-        try:
-            import onnx
-        except ImportError:
-            text = (
-                "The side's image holds no package `onnx`, which names the values inside a graph."
-            )
-            raise NoLayers(text) from None
-        model = onnx.load(str(self._path))
+        model = _opened(self._path)
+        import onnx
+
         known = [name for node in model.graph.node for name in node.output if name]
         missing = [name for name in layers if name not in known]
         if missing:
@@ -240,6 +319,19 @@ class Onnx:
         )
         made: bytes = model.SerializeToString()
         return made
+
+
+def _opened(path: Path) -> Any:
+    try:
+        import onnx
+    except ImportError:
+        text = "The side's image holds no package `onnx`, which names the values inside a graph."
+        raise NoLayers(text) from None
+    return onnx.load(str(path))
+
+
+def _graph(path: Path) -> Any:
+    return _opened(path).graph
 
 
 def _session(model: Any) -> Any:

@@ -7,7 +7,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from stages.reports.data import RECORDED
-from stages.reports.predict import LAYERS_READ, OUTPUTS, PREDICT, PredictReport
+from stages.reports.predict import (
+    INVARIANCE,
+    LAYERS_READ,
+    OUTPUTS,
+    PREDICT,
+    Invariance,
+    PredictReport,
+)
 from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
 from stages.reports.split import ROLES
 from stages.reports.swap import SWAP_TENSORS
@@ -46,11 +53,12 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """Raw outputs and labels of each set, and what the named layers answered."""
+    """Raw outputs and labels of each set, what layers answered, and rows asked again."""
 
     report: Annotated[PredictReport, PREDICT]
     outputs: Annotated[Path, OUTPUTS]
     layers: Annotated[Path, LAYERS_READ]
+    invariance: Annotated[Invariance, INVARIANCE]
 
 
 STAGE = SideStage(

@@ -4,9 +4,10 @@ from stages.stage import At, Report
 
 POSTPROCESS = At("artifacts/postprocess-{side}/report.json")
 POSTPROCESSED = At("artifacts/postprocess-{side}/labels")
-"""`<set>.labels.npy` (rows,), of the sets `real-reference` and `real-candidate` (whose preprocessing
-made the tensors): this side's postprocessing of the other side's raw outputs. In the type of
-`stages.reports.predict.OUTPUTS`. A set that is not there says why in the report's `errors`."""
+"""`<set>.labels.npy` (rows,), of the sets `real-reference` and `real-candidate` (whose steps made
+the tensors): this side's postprocessing of the other side's raw outputs. In the type of
+`stages.reports.predict.OUTPUTS`. A set that is not there says why in the report's `errors`;
+`sets.json` lists those that are: it may be none, and DVC keeps no empty folder."""
 
 
 class PostprocessReport(Report):
