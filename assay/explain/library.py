@@ -7,23 +7,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.explain.affine import affine
+from assay.explain.box_format import box_format
 from assay.explain.channel_affine import channel_affine
 from assay.explain.channel_order import channel_order
+from assay.explain.channels import channels
 from assay.explain.curve import gamma, monotone_curve
 from assay.explain.frame import frame
 from assay.explain.kernel import kernel
+from assay.explain.lag import lag
 from assay.explain.layout import layout
 from assay.explain.proposal import Explainer, Explanation
 from assay.explain.quantise import clip, quantise, wrap
 from assay.explain.search import search
 from assay.explain.translation import translation
 from assay.explain.turns import turns
+from assay.explain.units import units
 
 # A new explainer is one file, its test, and its line here: with the moves, or with the maps.
-MOVES: tuple[Explainer, ...] = (layout, frame, turns, channel_order, translation)
-FILTERS: tuple[Explainer, ...] = (kernel,)
+MOVES: tuple[Explainer, ...] = (
+    layout,
+    frame,
+    turns,
+    channel_order,
+    channels,
+    translation,
+    lag,
+)
+FILTERS: tuple[Explainer, ...] = (kernel, box_format)
 MAPS: tuple[Explainer, ...] = (
     affine,
+    units,
     channel_affine,
     gamma,
     monotone_curve,

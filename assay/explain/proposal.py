@@ -56,6 +56,10 @@ class Samples:
             values = values[..., None]
         return values.reshape(*values.shape[:3], -1)
 
+    def with_values(self, values: Array) -> "Samples":
+        """Put other values of the same layout."""
+        return replace(self, values=values)
+
     def with_planes(self, planes: Array) -> "Samples":
         """Put (rows, channels, height, width) back into this layout, of whatever size they are."""
         if self.values.ndim > IMAGE_NDIM:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assay.explain.proposal import Array, Proposal, Samples, of_planes
+from assay.explain.proposal import IMAGE_NDIM, Array, Proposal, Samples, of_planes
 
 TURNS: tuple[tuple[str, str, Callable[[Array], Array]], ...] = (
     ("flip_horizontal", "flipped left to right", lambda p: p[..., ::-1]),
@@ -36,4 +36,6 @@ def turns(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
         along = "flip_vertical" if width == 1 else "flip_horizontal"
         if min(height, width) == 1 and kind != along:
             continue
-        yield of_planes(kind, name, turn, cost=1.0 if keeps_axes or height == width else 1.01)
+        series = width == 1 and height > 1 and reference.values.ndim != IMAGE_NDIM
+        kind_of, said = ("time_reversed", "reversed in time") if series else (kind, name)
+        yield of_planes(kind_of, said, turn, cost=1.0 if keeps_axes or height == width else 1.01)
