@@ -1,113 +1,41 @@
 """Which differences are causes, by what each costs, worst first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
+from assay.causes import (
+    UNKNOWN,
+    Cause,
+    Component,
+    Different,
+    Seen,
+    Strength,
+    Suspected,
+    costs_nothing,
+    strength_of,
+)
+from assay.data_causes import LIKELY, NOT_STATED, data_causes
 from assay.intervals import Interval
-from assay.shares import DEPLOYMENT, MODEL, Shares
-
-Component = Literal["preprocessing", "model", "postprocessing", "deployment", "data"]
-Strength = Literal["strong", "moderate", "weak"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Different:
-    """A step whose output differs on the same input; `kind` None where no explanation fits."""
-
-    key: str
-    name: str
-    kind: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What was seen besides the metric. Names are for people: nothing is decided by them."""
-
-    steps: Sequence[Different]
-    first_differing_step: str | None  # along the chain
-    model_differs: bool  # the models answer differently on the same tensors, or on their own
-    raw_equal: bool  # ... though their raw outputs are equal
-    domains_part: bool  # a second look, at layers or labels, sees simulation leave reality
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """One difference and what it costs.
-
-    Harmless: the whole interval of its cost lies within the margin. Undecided: it may cost nothing,
-    or more than that.
-    """
-
-    component: Component
-    kind: str
-    key: str | None
-    step: str | None
-    explains: Interval | None
-    strength: Strength
-    harmless: bool
-    undone: bool = False  # it costs something alone, and the rest of the candidate makes up for it
-    changes: Interval | None = None  # share of answers, of more rows than have labels
-    masked: bool = False  # real rows cannot show its cost: the reference fails on them already
-
-    @property
-    def undecided(self) -> bool:
-        """Nothing shows that it costs anything, and nothing that it does not."""
-        unknown = self.explains is None or self.explains.low <= 0
-        return unknown and not self.harmless and not self.masked
+from assay.shares import DEPLOYMENT, MODEL, POSTPROCESSING, Shares
 
 
 def rank(shares: Shares, seen: Seen, *, margin: float) -> tuple[Cause, ...]:
     """Order the causes: what costs most first, the undecided next, harmless differences last.
 
-    The undecided are ordered by how many answers they change, which needs no labels.
+    The undecided are ordered by how many answers they change, which needs no labels. Of the data
+    only that is asked which the reference itself loses: what the candidate explains is not charged
+    to them.
 
     Args:
         shares: of the gap.
         seen: which parts differ at all; a part that does not differ is never accused.
         margin: what nobody would miss, in the metric.
     """
-    found = [*_steps(shares, seen, margin), *_model(shares, seen, margin)]
+    found = [*_steps(shares, seen, margin), *_models(shares, seen, margin)]
     causes = _unmask(found, shares, margin)
-    data = shares.data
-    if data is not None and data.low > 0 and not costs_nothing(data, margin):
-        strength: Strength = "strong" if seen.domains_part else "moderate"
-        kind = "sim_to_real_gap" if seen.domains_part else "unknown"
-        causes.append(_cause("data", kind, data, strength))
+    of_data = [one for one in seen.suspects if one.component == "data"]
+    causes += data_causes(shares, of_data, domains_part=seen.domains_part, margin=margin)
     return tuple(sorted(causes, key=_place))
-
-
-def costs_nothing(loss: Interval, margin: float) -> bool:
-    """Tell whether a loss is shown to lie within the margin: not to see one is not to have none.
-
-    >>> costs_nothing(Interval(value=0.001, low=-0.01, high=0.015, n=100), 0.02)
-    True
-    >>> costs_nothing(Interval(value=0.01, low=-0.2, high=0.22, n=100), 0.02)
-    False
-    """
-    return loss.high <= margin
-
-
-def _strength(loss: Interval, *, harmless: bool, margin: float, spread: float) -> Strength:
-    """Grade an intervention on pairs; harmless is strong once 3 / n is within the margin too.
-
-    (Hanley 1983: n rows without a single loss are compatible with a share of 3 / n.)
-    """
-    if harmless:
-        return "strong" if 3 * spread / loss.n <= margin else "moderate"
-    return "strong" if loss.low > 0 else "weak"
-
-
-def _cause(component: Component, kind: str, loss: Interval, strength: Strength) -> Cause:
-    return Cause(
-        component=component,
-        kind=kind,
-        key=None,
-        step=None,
-        explains=loss,
-        strength=strength,
-        harmless=False,
-    )
 
 
 def _steps(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
@@ -118,11 +46,19 @@ def _steps(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
     free = costs_nothing(whole, margin)
     alone = len(seen.steps) == 1
     causes = [_step(step, shares, whole, margin, alone=alone) for step in seen.steps]
-    explained = any(cause.explains and cause.explains.low > 0 for cause in causes)
+    explained = any(cause.clear for cause in causes)
     if not free and whole.low > 0 and not explained:
-        left = _cause("preprocessing", "unknown", whole, "moderate")
+        left = Cause(
+            component="preprocessing",
+            kind=UNKNOWN,
+            key=None,
+            step=seen.first_differing_step,
+            explains=whole,
+            strength="moderate",
+            harmless=False,
+        )
         causes = [cause for cause in causes if cause.explains or cause.harmless]
-        causes.append(replace(left, step=seen.first_differing_step))
+        causes.append(left)
     return causes
 
 
@@ -141,12 +77,12 @@ def _step(step: Different, shares: Shares, whole: Interval, margin: float, *, al
     if spared:
         strength = "strong"
     elif loss is not None:
-        strength = _strength(loss, harmless=harmless, margin=margin, spread=shares.spread)
+        strength = strength_of(loss, harmless=harmless, margin=margin, spread=shares.spread)
     if strength == "strong" and not exchanged:
         strength = "moderate"
     return Cause(
         component="preprocessing",
-        kind=step.kind or "unknown",
+        kind=step.kind or UNKNOWN,
         key=step.key,
         step=step.name,
         explains=loss,
@@ -154,6 +90,8 @@ def _step(step: Different, shares: Shares, whole: Interval, margin: float, *, al
         harmless=harmless,
         undone=undone,
         changes=shares.changed.get(step.key),
+        explained=step.explained if step.kind else 0.0,
+        alternatives=step.alternatives,
     )
 
 
@@ -165,38 +103,82 @@ def _changes_nothing(shares: Shares, key: str, loss: Interval | None, margin: fl
     return costs_nothing(changes, margin)
 
 
-def _model(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
+def _models(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
+    """Charge the model and, where it was exchanged apart, the postprocessing with its part."""
+    named = _by_fit(seen.suspects)
+    causes = []
+    if shares.postprocessing is not None and seen.rules_differ:
+        kinds = [one for one in named if one.component == POSTPROCESSING]
+        causes.append(_part(POSTPROCESSING, shares.postprocessing, kinds, shares, margin))
+    taken = any(not cause.harmless for cause in causes)
+    kinds = [
+        one
+        for one in named
+        # A doubled softmax may stand in the model's file: its name tells whose fault it is.
+        if one.component == MODEL or (one.component == POSTPROCESSING and not taken)
+    ]
+    return causes + _model(shares, seen, kinds, margin)
+
+
+def _model(shares: Shares, seen: Seen, kinds: list[Suspected], margin: float) -> list[Cause]:
     loss = shares.model or shares.parts.get(DEPLOYMENT)
-    if not seen.model_differs or loss is None:
+    apart = shares.postprocessing is not None
+    if loss is None:
         return []
-    loss = shares.bounded(loss)
-    spared = shares.model is not None and _changes_nothing(shares, MODEL, loss, margin)
-    harmless = costs_nothing(loss, margin) or spared
+    if not seen.model_differs or (apart and seen.raw_equal):
+        # In another arrangement of the rows, as of batches, it may cost what it does not cost here.
+        kinds = [one for one in kinds if one.component == MODEL and one.costs]
+        return [_part(MODEL, loss, kinds, shares, margin)] if kinds else []
     component: Component = "postprocessing" if seen.raw_equal else "model"
-    strength = _strength(loss, harmless=harmless, margin=margin, spread=shares.spread)
+    if kinds:
+        component = "postprocessing" if kinds[0].component == POSTPROCESSING else "model"
     if shares.model is None:
         component = "deployment"
-    elif spared:
-        strength = "strong"
-    return [
-        Cause(
-            component=component,
-            kind="unknown",
-            key=None,
-            step=None,
-            explains=loss,
-            strength=strength,
-            harmless=harmless,
-            changes=shares.changed.get(MODEL) if shares.model else None,
-        )
-    ]
+    return [_part(component, loss, kinds, shares, margin)]
+
+
+def _by_fit(suspects: Sequence[Suspected]) -> list[Suspected]:
+    """Order those that have a name: what was shown to cost first, then by how well it fits."""
+
+    def place(one: Suspected) -> tuple[bool, float, int]:
+        fits = NOT_STATED if one.explained is None else one.explained
+        return not one.costs, -fits, one.at
+
+    found = [one for one in suspects if one.kind != UNKNOWN]
+    return sorted((one for one in found if (one.p_value or 0.0) <= LIKELY), key=place)
+
+
+def _part(
+    component: Component, loss: Interval, kinds: list[Suspected], shares: Shares, margin: float
+) -> Cause:
+    best = kinds[0] if kinds else None
+    loss = shares.bounded(loss)
+    known = component != DEPLOYMENT and loss is not shares.postprocessing
+    changes = shares.changed.get(MODEL) if shares.model is not None and known else None
+    spared = shares.model is not None and _changes_nothing(shares, MODEL, loss, margin)
+    harmless = costs_nothing(loss, margin) or spared
+    if harmless and best is not None and best.costs and best.cost is not None:
+        # It costs in an arrangement of the rows that the exchange did not have, as of batches.
+        loss, harmless, spared = best.cost, costs_nothing(best.cost, margin), False
+    strength = strength_of(loss, harmless=harmless, margin=margin, spread=shares.spread)
+    return Cause(
+        component=component,
+        kind=best.kind if best else UNKNOWN,
+        key=None,
+        step=None,
+        explains=loss,
+        strength="strong" if spared and component != DEPLOYMENT else strength,
+        harmless=harmless,
+        changes=changes,
+        suspect=best,
+        explained=0.0 if best is None else NOT_STATED if best.explained is None else best.explained,
+    )
 
 
 def _unmask(causes: list[Cause], shares: Shares, margin: float) -> list[Cause]:
     """Take back "harmless" where real rows show no loss but validation, which has room, does."""
     shown = any(
-        (cause.explains and cause.explains.low > 0)
-        or (cause.changes and cause.changes.low > margin)
+        cause.clear or (cause.changes and cause.changes.low > margin)
         for cause in causes
         if not cause.harmless
     )
@@ -210,11 +192,10 @@ def _unmask(causes: list[Cause], shares: Shares, margin: float) -> list[Cause]:
 
 def _place(cause: Cause) -> tuple[bool, bool, float, str]:
     loss = cause.explains
-    clear = loss is not None and loss.low > 0
-    size = loss if clear or cause.changes is None else cause.changes
+    size = loss if cause.clear or cause.changes is None else cause.changes
     return (
         cause.harmless,
-        not clear,
+        not cause.clear,
         -size.value if size else 0.0,
         cause.key or cause.component,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from numpy.typing import NDArray
 
@@ -11,14 +11,28 @@ from assay.intervals import Interval, Paired, bootstrap_difference, mcnemar, nev
 from assay.scores import LOSSES, MetricName, Scores, level
 from assay.swap import shapley_intervals
 
-PREPROCESSING, MODEL, DEPLOYMENT = "preprocessing", "model", "deployment"
+PREPROCESSING: Final = "preprocessing"
+MODEL: Final = "model"
+POSTPROCESSING: Final = "postprocessing"
+DEPLOYMENT: Final = "deployment"  # all of these, where they cannot be told apart
 NOTHING, EVERYTHING = frozenset[str](), frozenset({PREPROCESSING, MODEL})
-# Cells of the swap, by what comes from the candidate.
+# Cells of the swap, by what comes from the candidate; a model brings its own postprocessing.
 CELLS = (NOTHING, frozenset({PREPROCESSING}), frozenset({MODEL}), EVERYTHING)
+# Further cells: the model without its postprocessing, or only that. (preprocessing, model,
+# postprocessing) from the candidate.
+Cell = tuple[bool, bool, bool]
+CROSSED: tuple[Cell, ...] = (
+    (False, True, False),
+    (False, False, True),
+    (True, True, False),
+    (True, False, True),
+)
 
 CLASSES = ("accuracy", "agreement")
 
-Attribution = Literal["shapley", "in order", "as a whole", "preprocessing alone", "nothing"]
+Attribution = Literal[
+    "three factors", "shapley", "in order", "as a whole", "preprocessing alone", "nothing"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +49,8 @@ class Answers:
     on_sim: tuple[Scores, Scores] | None  # both sides on the same validation rows
     real: Mapping[frozenset[str], Scores]  # (real rows,) a cell of CELLS, all over the same rows
     swaps: Mapping[str, Scores]  # (real rows,) the reference with one step of the candidate, by key
+    # (real rows,) a cell of CROSSED, all over the same rows; all of them, or they are not used
+    crossed: Mapping[Cell, Scores] = field(default_factory=dict)
     last_good: Scores | None = None  # (real rows,) what worked before
     alike: Mapping[str, Scores] = field(default_factory=dict)  # (rows,) see `Shares.changed`
     alike_groups: NDArray[Any] | None = None
@@ -55,10 +71,11 @@ class Shares:
     spread: float
     sim: Interval | None
     cells: Mapping[frozenset[str], Interval]  # the level of each situation that is known, on real
+    crossed: Mapping[Cell, Interval] = field(default_factory=dict)  # likewise
     last: frozenset[str]  # the cell that is nearest to the deployment
     gap: Interval | None  # from validation to that cell
     data: Interval | None
-    parts: Mapping[str, Interval]  # preprocessing and model, or the deployment as a whole
+    parts: Mapping[str, Interval]  # by component, or the deployment as a whole
     attribution: Attribution
     paired: Paired | None  # as deployed against the reference; labels that are classes only
     on_sim: Interval | None  # what the whole candidate loses on validation
@@ -102,6 +119,11 @@ class Shares:
         """The model's part; None where it cannot be told."""
         return self.parts.get(MODEL)
 
+    @property
+    def postprocessing(self) -> Interval | None:
+        """The postprocessing's part; None where it belongs to the model's."""
+        return self.parts.get(POSTPROCESSING)
+
 
 def attribute(answers: Answers, *, num_draws: int = 2000, seed: int = 0) -> Shares:
     """Say what each part of the gap costs; paired where the rows are the same, by whole groups."""
@@ -116,7 +138,7 @@ def attribute(answers: Answers, *, num_draws: int = 2000, seed: int = 0) -> Shar
 
     sim = None if answers.sim is None else stands(answers.sim, answers.sim_groups)
     cells = {cell: stands(found, groups) for cell, found in real.items()}
-    how, parts = _parts(real, groups, num_draws, seed)
+    how, parts = _parts(real, answers.crossed, groups, num_draws, seed)
     last = next(cell for cell in reversed(CELLS) if cell in real and cell != {MODEL})
     ends = EVERYTHING in real
     return Shares(
@@ -124,6 +146,7 @@ def attribute(answers: Answers, *, num_draws: int = 2000, seed: int = 0) -> Shar
         spread=answers.spread,
         sim=sim,
         cells=cells,
+        crossed={cell: stands(found, groups) for cell, found in answers.crossed.items()},
         last=last,
         gap=None if sim is None else drop(sim, cells[last]),
         data=None if sim is None else drop(sim, cells[NOTHING]),
@@ -156,13 +179,17 @@ def _rest(share: Interval) -> Interval:
 
 
 def _parts(
-    real: Mapping[frozenset[str], Scores], groups: NDArray[Any] | None, num_draws: int, seed: int
+    real: Mapping[frozenset[str], Scores],
+    crossed: Mapping[Cell, Scores],
+    groups: NDArray[Any] | None,
+    num_draws: int,
+    seed: int,
 ) -> tuple[Attribution, Mapping[str, Interval]]:
     """Share out what lies between the reference and the candidate by the cells that are known.
 
-    All four: exact Shapley shares. Without the candidate's model on the reference's tensors the
-    preprocessing is exchanged first, whose share then depends on that order. With nothing between
-    the two ends they cannot be told apart.
+    All eight, or all four: exact Shapley shares. Without the candidate's model on the reference's
+    tensors the preprocessing is exchanged first, whose share then depends on that order. With
+    nothing between the two ends they cannot be told apart.
     """
     # A loss: the sign of the score is turned.
     losses = {cell: 1 - found for cell, found in real.items()}
@@ -172,7 +199,12 @@ def _parts(
         return bootstrap_difference(losses[before], losses[after], groups, num_draws, seed)
 
     if set(CELLS) <= set(real):
-        return "shapley", shapley_intervals(losses, groups, num_draws, seed)
+        apart = set(CROSSED) <= set(crossed)
+        if apart:
+            losses = {_three(cell): found for cell, found in losses.items()}
+            losses |= {_named(cell): 1 - found for cell, found in crossed.items()}
+        shared = shapley_intervals(losses, groups, num_draws, seed)
+        return "three factors" if apart else "shapley", shared
     if EVERYTHING in real and only in real:
         parts = {PREPROCESSING: lost(NOTHING, only), MODEL: lost(only, EVERYTHING)}
         return "in order", parts
@@ -184,3 +216,13 @@ def _parts(
     if only in real:
         return "preprocessing alone", {PREPROCESSING: lost(NOTHING, only)}
     return "nothing", {}
+
+
+def _three(cell: frozenset[str]) -> frozenset[str]:
+    """Name a cell in which the model brings its own postprocessing by all three factors."""
+    return cell | {POSTPROCESSING} if MODEL in cell else cell
+
+
+def _named(cell: Cell) -> frozenset[str]:
+    factors = (PREPROCESSING, MODEL, POSTPROCESSING)
+    return frozenset(factor for factor, theirs in zip(factors, cell, strict=True) if theirs)

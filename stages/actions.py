@@ -1,6 +1,6 @@
 """What restores service now, for each cause and in which order."""
 
-from assay.ranking import Cause
+from assay.causes import Cause
 from stages.reports.parity import ParityReport
 from stages.reports.probe import KINDS, ProbeReport
 from stages.scene import Scene
@@ -11,21 +11,28 @@ def action(cause: Cause, scene: Scene) -> str:
     """Say what restores service now."""
     if cause.harmless:
         return "Leave it, or align it when convenient: it does not explain the gap."
+    suspect = scene.suspect(cause)
+    if suspect is not None and suspect.action:
+        return suspect.action
     if cause.component == "data":
         return _data_action(scene)
     if cause.component == "preprocessing":
-        swapped = scene.swapped(cause)
-        if swapped is None:
-            return "Serve the reference's preprocessing in front of the candidate's model."
-        if not swapped.reference_call:
-            return f"Leave out the candidate's step `{cause.step}`, then examine again."
-        call = f" (`{swapped.reference_call}`)"
-        return f"Give the candidate the reference's step `{cause.step}`{call}, then examine again."
+        return _step_action(cause, scene)
     return {
         "model": "Serve the reference's weights and runtime, then examine again.",
         "postprocessing": "Serve the reference's label map and thresholds, then examine again.",
         "deployment": "Serve the reference as a whole; log what the candidate's model is given.",
     }[cause.component]
+
+
+def _step_action(cause: Cause, scene: Scene) -> str:
+    swapped = scene.swapped(cause)
+    if swapped is None:
+        return "Serve the reference's preprocessing in front of the candidate's model."
+    if not swapped.reference_call:
+        return f"Leave out the candidate's step `{cause.step}`, then examine again."
+    call = f" (`{swapped.reference_call}`)"
+    return f"Give the candidate the reference's step `{cause.step}`{call}, then examine again."
 
 
 def mend_first(causes: tuple[Cause, ...], scene: Scene) -> list[str]:

@@ -165,15 +165,16 @@ def sides_differ(
     for ours, theirs in [(name, name) for name in sets] or [TENSORS]:
         given = reference.labels(ours, rows), candidate.labels(theirs, rows)
         outputs = reference.raw(ours, rows), candidate.raw(theirs, rows)
-        labels |= not _close(*given, tolerance)
-        raw |= not _close(*outputs, tolerance)
+        labels |= not alike(*given, tolerance)
+        raw |= not alike(*outputs, tolerance)
         known &= all(
             (one is None) == (two is None) for one, two in zip(given, outputs, strict=True)
         )
     return Differ(labels=labels, raw=raw if known else None)
 
 
-def _close(ours: Any, theirs: Any, tolerance: float) -> bool:
+def alike(ours: Any, theirs: Any, tolerance: float) -> bool:
+    """Tell whether answers are the same: classes exactly, numbers within the tolerance."""
     import numpy as np
 
     if ours is None or theirs is None:

@@ -11,6 +11,7 @@ from stages.metric import Metric
 from stages.reports.diagnose import (
     DIAGNOSE,
     DiagnoseReport,
+    Evidence,
     Finding,
     Level,
     Part,
@@ -19,22 +20,28 @@ from stages.reports.environments import ENVIRONMENTS, EnvironmentsReport
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
 from stages.reports.inputs import INPUTS, InputsAnswer
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
+from stages.reports.postprocess import POSTPROCESSED
 from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
 from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import ROLES
-from stages.reports.suspect import Component
+from stages.reports.suspect import Component, Ranked
 from stages.reports.swap import SWAP, SwapAnswer, SwapReport
-from stages.stage import FromCase, MetricName, Params, Share, Stage
+from stages.stage import FromCase, MetricName, NotApplicable, Params, Share, Stage
 
 if TYPE_CHECKING:
+    from assay.causes import Cause, Seen
     from assay.intervals import Interval
-    from assay.ranking import Cause, Seen
+    from assay.posterior import Weighed
     from assay.scores import Scores
     from assay.shares import Shares
-    from stages.answers import Differ, Rows
+    from stages.answers import Rows
     from stages.scene import Scene
     from stages.situations import Situations
+    from stages.suspicions import Suspecting
+
+
+MOST_RANKED = 6
 
 
 class DiagnoseParams(Params):
@@ -65,6 +72,8 @@ class Inputs:
     reference_outputs: Annotated[Path, OUTPUTS.of("reference")]
     candidate_outputs: Annotated[Path, OUTPUTS.of("candidate")]
     last_good_outputs: Annotated[Path | None, OUTPUTS.of("last_good")] = None
+    reference_rule: Annotated[Path | None, POSTPROCESSED.of("reference")] = None
+    candidate_rule: Annotated[Path | None, POSTPROCESSED.of("candidate")] = None
     parity: Annotated[ParityAnswer, PARITY]
     swap: Annotated[SwapAnswer, SWAP]
     features: Annotated[FeaturesAnswer, FEATURES]
@@ -89,6 +98,7 @@ def run(params: DiagnoseParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     """
     from assay.ranking import rank
     from assay.shares import attribute
+    from assay.weighing import weigh
 
     seen_by = _situations(params, inputs)
     steps = inputs.swap.steps if isinstance(inputs.swap, SwapReport) else []
@@ -97,8 +107,10 @@ def run(params: DiagnoseParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     shares = attribute(seen_by.answers(keys), num_draws=params.resamples, seed=params.seed)
     scene = _scene(params, inputs, seen_by, shares)
     tolerance = params.atol_outputs * (1.0 if seen_by.own.is_share else max(1.0, seen_by.spread))
-    seen = _seen(inputs, seen_by.differ(tolerance))
-    return Outputs(report=_report(rank(shares, seen, margin=scene.margin), scene))
+    seen = _seen(inputs, scene, seen_by, tolerance)
+    causes = rank(shares, seen, margin=scene.margin)
+    weighed = weigh(causes, shares, seen, margin=scene.margin)
+    return Outputs(report=_report(causes, weighed, scene))
 
 
 def _situations(params: DiagnoseParams, inputs: Inputs) -> "Situations":
@@ -106,13 +118,15 @@ def _situations(params: DiagnoseParams, inputs: Inputs) -> "Situations":
     from stages.situations import Predicted, situations
 
     sides = {
-        "reference": (inputs.reference, inputs.reference_outputs),
-        "candidate": (inputs.candidate, inputs.candidate_outputs),
-        "last_good": (inputs.last_good, inputs.last_good_outputs),
+        "reference": (inputs.reference, inputs.reference_outputs, inputs.reference_rule),
+        "candidate": (inputs.candidate, inputs.candidate_outputs, inputs.candidate_rule),
+        "last_good": (inputs.last_good, inputs.last_good_outputs, None),
     }
     known = {
-        name: Predicted(name=name, side=Side(outputs), report=report)
-        for name, (report, outputs) in sides.items()
+        name: Predicted(
+            name=name, side=Side(outputs), report=report, rule=None if rule is None else Side(rule)
+        )
+        for name, (report, outputs, rule) in sides.items()
         if report is not None and outputs is not None
     }
     own = Metric(params.metric, params.unit)
@@ -125,6 +139,7 @@ def _scene(
     from assay.scores import level
     from stages.labels_needed import to_see
     from stages.scene import Scene
+    from stages.suspicions import gathered, unexamined
 
     on_sim, same = seen_by.on_sim(), seen_by.agreement()
     own = seen_by.own
@@ -159,20 +174,36 @@ def _scene(
         environments=inputs.environments,
         inputs=inputs.inputs,
         since=inputs.since,
+        suspects=gathered(*_examined(inputs).values()),
+        unexamined=unexamined(_examined(inputs)),
     )
 
 
-def _seen(inputs: Inputs, differ: "Differ") -> "Seen":
-    from assay.ranking import Different, Seen
+def _examined(inputs: Inputs) -> "dict[str, Suspecting | NotApplicable | None]":  # noqa: ARG001
+    return {
+        "Whether validation shares samples with training": None,
+        "The models layer by layer, and whether a batch changes an answer": None,
+        "Class prior, labels, noise, blur, exposure and delays inside the data": None,
+    }
+
+
+def _seen(inputs: Inputs, scene: "Scene", seen_by: "Situations", tolerance: float) -> "Seen":
+    from assay.causes import Different, Seen
+    from stages.suspicions import suspected
 
     parity = inputs.parity if isinstance(inputs.parity, ParityReport) else None
     probe = inputs.probe if isinstance(inputs.probe, ProbeReport) else None
     differing = [own for own in parity.own if not own.equal] if parity else []
     begins = isinstance(inputs.features, FeaturesReport) and inputs.features.begins_at is not None
+    differ = seen_by.differ(tolerance)
     return Seen(
         steps=[
             Different(
-                key=own.key, name=own.step, kind=own.transform.kind if own.transform else None
+                key=own.key,
+                name=own.step,
+                kind=own.transform.kind if own.transform else None,
+                explained=own.transform.explained if own.transform else 0.0,
+                alternatives=len(own.transform.alternatives) if own.transform else 0,
             )
             for own in differing
         ],
@@ -180,17 +211,23 @@ def _seen(inputs: Inputs, differ: "Differ") -> "Seen":
         model_differs=differ.labels or bool(differ.raw),
         raw_equal=differ.labels and differ.raw is False,
         domains_part=begins or (probe is not None and probe.learns),
+        rules_differ=seen_by.rules_differ(tolerance),
+        suspects=suspected(scene.suspects),
     )
 
 
-def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
+def _report(
+    causes: "tuple[Cause, ...]", weighed: "tuple[Weighed, ...]", scene: "Scene"
+) -> DiagnoseReport:
     from stages import verdicts
     from stages.actions import action, mend_first
     from stages.evidence import evidence
     from stages.facts_evidence import facts
+    from stages.questions import questions
 
     shares = scene.shares
-    names: list[Component] = ["data", "preprocessing", "model", "deployment"]
+    names: list[Component] = ["data", "preprocessing", "model", "postprocessing", "deployment"]
+    sure = {one.cause: one.confidence for one in weighed if one.cause is not None}
     losses = {"data": shares.data, **shares.parts}
     return DiagnoseReport(
         verdict=verdicts.verdict(causes, scene),
@@ -222,15 +259,37 @@ def _report(causes: "tuple[Cause, ...]", scene: "Scene") -> DiagnoseReport:
                 action=action(cause, scene),
                 harmless=cause.harmless,
                 undecided=cause.undecided,
+                confidence=round(sure[at], 4),
             )
-            for cause in causes
+            for at, cause in enumerate(causes)
         ],
+        ranked=_ranked(weighed),
+        weighed=[
+            Evidence(component=one.component, kind=one.kind, figures=dict(one.figures))
+            for one in weighed
+        ],
+        questions=questions(causes, scene),
         actions=mend_first(causes, scene),
         not_examined=verdicts.not_examined(scene),
         margin=scene.margin,
         margin_share=scene.margin_share,
         agreement_within=scene.within,
     )
+
+
+def _ranked(weighed: "tuple[Weighed, ...]") -> list[Ranked]:
+    from assay.posterior import likeliest
+    from stages.kinds import kind_title
+
+    return [
+        Ranked(
+            component=one.component,
+            kind=one.kind,
+            title=kind_title(one.component, one.kind),
+            confidence=round(one.confidence, 4),
+        )
+        for one in likeliest(weighed)[:MOST_RANKED]
+    ]
 
 
 STAGE = Stage(run, image="base")

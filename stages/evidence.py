@@ -1,7 +1,7 @@
 """What speaks for a cause: sentences with figures, the strongest first."""
 
+from assay.causes import OF_VALIDATION, Cause
 from assay.intervals import rule_of_three
-from assay.ranking import Cause
 from stages.answers import why_unknown
 from stages.figures import counted, interval, percent
 from stages.reports.features import FeaturesReport
@@ -14,9 +14,13 @@ def evidence(cause: Cause, scene: Scene) -> list[str]:
     """Say what speaks for a cause."""
     if cause.component == "preprocessing":
         return _step_evidence(cause, scene)
+    suspect = scene.suspect(cause)
+    named = suspect.evidence if suspect is not None else []
+    if cause.kind in OF_VALIDATION:
+        return named
     if cause.component == "data":
-        return _data_evidence(scene)
-    return _model_evidence(cause, scene)
+        return [*named, *_data_evidence(scene)]
+    return [*named, *_model_evidence(cause, scene)]
 
 
 def _step_evidence(cause: Cause, scene: Scene) -> list[str]:
@@ -135,7 +139,9 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
     if cause.explains:
         loss, found = cause.explains.value, metric.change(cause.explains)
         cost = f"{'costs' if loss >= 0 else 'gains'} {metric.loss(loss)} ({found})."
+        part = "postprocessing" if scene.is_rule(cause) else "model"
         exchanged = {
+            "three factors": f"Exchanging the {part} alone, averaged over all beside it,",
             "shapley": "Exchanging the model alone, averaged over both sides' preprocessing,",
             "in order": "Exchanging the model alone, after the preprocessing,",
         }

@@ -1,6 +1,6 @@
 """What facts beside the metric say of a cause: environments, what changed since, raw samples."""
 
-from assay.ranking import Cause
+from assay.causes import Cause
 from stages.reports.environments import Difference, EnvironmentsReport
 from stages.reports.inputs import InputsReport, Statistic
 from stages.reports.since import SinceReport

@@ -1,11 +1,19 @@
 """All that a sentence of the diagnosis may speak of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.causes import Cause
 from assay.intervals import Interval
 from assay.power import Needed
-from assay.ranking import Cause
-from assay.shares import EVERYTHING, MODEL, NOTHING, Shares
+from assay.shares import (
+    EVERYTHING,
+    MODEL,
+    NOTHING,
+    POSTPROCESSING,
+    PREPROCESSING,
+    Shares,
+)
 from stages.metric import Metric
 from stages.reports.environments import EnvironmentsReport
 from stages.reports.features import FeaturesAnswer
@@ -14,6 +22,7 @@ from stages.reports.parity import OwnDifference, ParityAnswer, ParityReport
 from stages.reports.predict import PredictReport
 from stages.reports.probe import ProbeAnswer
 from stages.reports.since import SinceAnswer
+from stages.reports.suspect import Suspect
 from stages.reports.swap import SwapAnswer, SwappedStep, SwapReport
 
 
@@ -42,6 +51,8 @@ class Scene:
     environments: EnvironmentsReport | None = None
     inputs: InputsAnswer | None = None
     since: SinceAnswer | None = None
+    suspects: Sequence[Suspect] = ()  # of all stages; a cause's own stands at its place there
+    unexamined: Sequence[str] = ()  # by stages that could not answer, and why
 
     def levels(self) -> list[tuple[str, Metric, Interval]]:
         """Name each level with its metric, validation first and the deployment last."""
@@ -68,14 +79,33 @@ class Scene:
 
         Where the models answer alike, a recorded one need not be asked again.
         """
-        parts = {
-            MODEL if cause.component in ("model", "postprocessing") else cause.component
-            for cause in causes
-        }
+        names = {self._exchanged(cause) for cause in causes}
+        apart = self.shares.crossed.get(
+            (PREPROCESSING not in names, MODEL not in names, POSTPROCESSING not in names)
+        )
+        if apart is not None:
+            return apart
+        parts = {MODEL if name == POSTPROCESSING else name for name in names}
         left = NOTHING if "deployment" in parts else EVERYTHING - parts
         if left not in self.shares.cells and same_model and left <= {MODEL}:
             left = NOTHING
         return self.shares.cells.get(left)
+
+    def is_rule(self, cause: Cause) -> bool:
+        """Tell whether a cause is the postprocessing itself, which was exchanged apart."""
+        part = self.shares.postprocessing
+        if cause.component != POSTPROCESSING or part is None or cause.explains is None:
+            return False
+        return cause.explains == self.shares.bounded(part)
+
+    def _exchanged(self, cause: Cause) -> str:
+        """Name the part that was exchanged to find a cause: its name may be of another one."""
+        in_model = cause.component == POSTPROCESSING and not self.is_rule(cause)
+        return MODEL if in_model else cause.component
+
+    def suspect(self, cause: Cause) -> Suspect | None:
+        """Find what gives a cause its name."""
+        return None if cause.suspect is None else self.suspects[cause.suspect.at]
 
     @property
     def num_differing(self) -> int:

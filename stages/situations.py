@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from assay.scores import Scores, spread
-from assay.shares import CELLS, MODEL, PREPROCESSING, Answers
+from assay.shares import CELLS, CROSSED, MODEL, PREPROCESSING, Answers, Cell
 from stages.answers import (
     TENSORS,
     Differ,
     Rows,
     Side,
+    alike,
     answered,
     rows_of,
     sides_differ,
@@ -32,6 +33,7 @@ class Predicted:
     name: str
     side: Side
     report: PredictReport
+    rule: Side | None = None  # what its postprocessing makes of the other side's raw outputs
 
     def knows(self, set_name: str) -> bool:
         """Tell whether its answers are known, be it that there are none, as to an error."""
@@ -100,6 +102,7 @@ class Situations:
             on_sim=self._both_on_sim(),
             real={cell: found for cell, found in cells.items() if found is not None},
             swaps={key: self._real(self.reference, name) for key, name in keys.items()},
+            crossed=self._crossed(),
             last_good=self._last_good(),
             alike=self._alike(keys) if self.labelled else {},
             alike_groups=self.seen.groups,
@@ -134,6 +137,39 @@ class Situations:
         asked = self.candidate if MODEL in cell else self.reference
         name = "real-candidate" if PREPROCESSING in cell else "real-reference"
         return asked.scores(name, self.real, self.metric, self.within)
+
+    def _crossed(self) -> dict[Cell, Scores]:
+        """Score each side's model under the other side's postprocessing; nothing if one is lacking.
+
+        A model that could not answer gives its rule nothing to change: it is wrong either way.
+        """
+        found = {}
+        for cell in CROSSED:
+            preprocessing, model, _ = cell
+            asked, other = self.candidate, self.reference
+            asked, other = (asked, other) if model else (other, asked)
+            name = "real-candidate" if preprocessing else "real-reference"
+            side = asked.side if name in asked.report.errors else other.rule
+            if side is None or not asked.knows(name):
+                return {}
+            if side is other.rule and side.labels(name, self.real) is None:
+                return {}
+            found[cell] = side.scores(name, self.real, self.metric, self.within)
+        return found
+
+    def rules_differ(self, tolerance: float) -> bool | None:
+        """Tell whether the sides' postprocessing differ on the same raw outputs; None: unknown."""
+        said = []
+        for asked, other in (
+            (self.reference, self.candidate),
+            (self.candidate, self.reference),
+        ):
+            for name in TENSORS:
+                theirs = other.rule and other.rule.labels(name, self.real)
+                ours = asked.side.labels(name, self.real)
+                if theirs is not None and ours is not None:
+                    said.append(not alike(ours, theirs, tolerance))
+        return any(said) if said else None
 
     def _real(self, asked: Predicted, name: str) -> Scores:
         return asked.side.scores(name, self.real, self.metric, self.within)

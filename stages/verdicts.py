@@ -1,6 +1,6 @@
 """What the causes are called and what the verdict says of them."""
 
-from assay.ranking import Cause
+from assay.causes import Cause
 from assay.shares import NOTHING, PREPROCESSING
 from stages.actions import action, can_roll_back, is_data, roll_back
 from stages.answers import why_unknown
@@ -10,12 +10,9 @@ from stages.labels_needed import would
 from stages.scene import Scene
 from stages.stage import NotApplicable
 
-LATER = (
-    "Labels: whether the real labels themselves are right.",
-    "Leakage: whether validation shares samples with training.",
-    "Invariance: whether batch size or batch order changes an answer.",
-    "Class prior, blur, noise and exposure as causes inside the data.",
-    "The runtime layer by layer: which layer's output differs first.",
+NEVER = (
+    "Rows that nobody logged: what a sensor, a filter or a person dropped before it was stored.",
+    "Cues that simulation has and the field lacks, beyond what was altered one at a time.",
 )
 
 
@@ -27,6 +24,9 @@ def title(cause: Cause, scene: Scene) -> str:
             return f"Step `{own.step}`: {own.transform.name}"
         where = f"Step `{cause.step}`" if cause.step else "The preprocessing"
         return f"{where} differs, and no explanation fits"
+    suspect = scene.suspect(cause)
+    if suspect is not None:
+        return suspect.title.rstrip(".")
     what = "labels" if scene.own.is_share else "answers"
     if cause.component == "data":
         if cause.kind == "unknown":
@@ -85,6 +85,10 @@ def gap(scene: Scene) -> str:
 def parts(scene: Scene) -> str:
     """Say how the parts of the gap were told apart."""
     return {
+        "three factors": (
+            "Preprocessing, model and postprocessing are exact Shapley shares over paired rows, "
+            "from all eight ways to combine them."
+        ),
         "shapley": "Preprocessing and model are exact Shapley shares over paired rows.",
         "in order": (
             "The preprocessing was exchanged first, over paired rows: in another order the shares "
@@ -123,7 +127,7 @@ def not_examined(scene: Scene) -> list[str]:
             f"{_capital(scene.own.word)} on real rows: none of them has a label. "
             f"{_would_show(scene)}".strip()
         )
-    return [*said, *LATER]
+    return [*said, *scene.unexamined, *NEVER]
 
 
 def _joined(*said: str) -> str:
@@ -174,15 +178,19 @@ def _after(clear: list[Cause], causes: tuple[Cause, ...], scene: Scene) -> str:
 
 def _mended(deployment: list[Cause], scene: Scene) -> str:
     """Name all that the level rests on: parts are exchanged as a whole, not a step of several."""
-    parts = {"model" if one.component == "postprocessing" else one.component for one in deployment}
+    parts = {one.component for one in deployment}
     if "deployment" in parts:
         return "all of the deployment"
     steps = scene.num_differing
     if parts == {"preprocessing"}:
         return "that" if steps <= 1 else f"all {steps} steps that differ"
-    if parts == {"model"}:
+    others = [f"the {name}" for name in ("model", "postprocessing") if name in parts]
+    if "preprocessing" in parts:
+        others.append("that step" if steps <= 1 else f"all {steps} differing steps")
+    if len(others) == 1:
         return "that"
-    return "both the model and " + ("that step" if steps <= 1 else f"all {steps} differing steps")
+    *some, last = others
+    return f"{'' if some[1:] else 'both '}{', '.join(some)} and {last}"
 
 
 def _cost(cause: Cause, scene: Scene) -> str:
@@ -200,7 +208,11 @@ def _cost(cause: Cause, scene: Scene) -> str:
 
 
 def _also(cause: Cause, scene: Scene) -> str:
-    cost = scene.metric.loss(_value(cause)) + ("" if scene.labelled else _of(scene))
+    cost = _cost_in_short(cause, scene)
+    suspect = scene.suspect(cause)
+    if suspect is not None:
+        named = suspect.title.rstrip(".")
+        return f"Beside it: {named[0].lower()}{named[1:]} ({_cost_in_short(cause, scene)})."
     if is_data(cause):
         if scene.metric.less_is_better:
             return f"The reference itself errs by {cost} more on real rows than on validation."
@@ -208,6 +220,10 @@ def _also(cause: Cause, scene: Scene) -> str:
     names = {"model": "The model", "postprocessing": "The postprocessing"}
     step = f"Step `{cause.step}`" if cause.step else "The rest of the preprocessing"
     return f"{names.get(cause.component, step)} costs {cost} more."
+
+
+def _cost_in_short(cause: Cause, scene: Scene) -> str:
+    return scene.metric.loss(_value(cause)) + ("" if scene.labelled else _of(scene))
 
 
 def _one_at_a_time(guilty: list[Cause], scene: Scene) -> str:
@@ -285,6 +301,7 @@ def _harmless(number: int, where: str = "") -> str:
 def _unknown(scene: Scene) -> str:
     """Say what a recording leaves open."""
     return {
+        "three factors": "",
         "shapley": "",
         "in order": "The shares of preprocessing and model depend on their order here.",
         "as a whole": (

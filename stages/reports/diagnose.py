@@ -3,7 +3,7 @@
 from typing import Literal
 
 from stages.reports.suspect import Component, Ranked
-from stages.stage import At, Estimate, MetricName, Report
+from stages.stage import At, Estimate, MetricName, Report, Share
 
 DIAGNOSE = At("artifacts/diagnose/report.json")
 
@@ -23,6 +23,7 @@ class Finding(Report):
     action: str  # what restores service now
     harmless: bool  # it differs; its whole interval, or the answers it changes, keep the margin
     undecided: bool  # nothing shows that it costs anything, and nothing that it does not
+    confidence: Share | None = None  # that its component and kind are among what broke
 
 
 class Level(Report):
@@ -38,6 +39,14 @@ class Part(Report):
 
     component: Component
     loss: Estimate  # in the metric; negative is a gain
+
+
+class Evidence(Report):
+    """What spoke for and against one answer to "what broke": the figures of `assay.weighing`."""
+
+    component: Component | Literal["none"]
+    kind: str
+    figures: dict[str, float]
 
 
 class DiagnoseReport(Report):
@@ -56,6 +65,7 @@ class DiagnoseReport(Report):
     findings: list[Finding]  # causes first, by what they explain; harmless differences last
     actions: list[str]  # what to do now, in this order
     ranked: list[Ranked] = []  # noqa: RUF012  pydantic copies it; what broke, the likeliest first
+    weighed: list[Evidence] = []  # noqa: RUF012  what the confidences rest on, to fit them anew
     questions: list[str] = []  # noqa: RUF012  for whoever owns the data
     not_examined: list[str]
     margin: float  # a loss in the metric that nobody would miss

@@ -33,4 +33,5 @@ class Ranked(Report):
 
     component: Component | Literal["none"]  # none: nothing broke
     kind: str  # unknown: none of the kinds that are known; none: nothing broke
+    title: str = ""  # the same in words
     confidence: Share  # calibrated on planted faults, see docs/method.md

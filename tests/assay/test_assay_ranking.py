@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from assay.causes import Different, Seen, costs_nothing
 from assay.intervals import Interval
-from assay.ranking import Different, Seen, costs_nothing, rank
+from assay.ranking import rank
 from assay.shares import CELLS, Answers, attribute
 
 MARGIN = 0.02

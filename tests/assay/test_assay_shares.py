@@ -6,7 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.scores import scores
-from assay.shares import CELLS, DEPLOYMENT, EVERYTHING, MODEL, NOTHING, PREPROCESSING, Answers
+from assay.shares import (
+    CELLS,
+    CROSSED,
+    DEPLOYMENT,
+    EVERYTHING,
+    MODEL,
+    NOTHING,
+    POSTPROCESSING,
+    PREPROCESSING,
+    Answers,
+)
 from assay.shares import attribute as attribute_
 
 PRE, MOD = frozenset({PREPROCESSING}), frozenset({MODEL})
@@ -103,3 +113,50 @@ def test_without_a_level_on_validation_only_the_parts_are_known():
     )
     assert shares.sim is shares.gap is shares.data is None
     assert set(shares.parts) == {PREPROCESSING, MODEL}
+
+
+def crossed(broken, seed, rows=80):
+    """Cells in which each broken factor spoils rows of its own."""
+    generator = np.random.default_rng(seed)
+    spoilt = {name: generator.random(rows) < share for name, share in broken.items()}
+
+    def right(preprocessing, model, rule):
+        theirs = {PREPROCESSING: preprocessing, MODEL: model, POSTPROCESSING: rule}
+        hit = [spoilt[name] for name, is_theirs in theirs.items() if is_theirs and name in spoilt]
+        return 1.0 - np.any([np.zeros(rows, bool), *hit], axis=0)
+
+    return Answers(
+        sim=np.ones(rows),
+        on_sim=None,
+        real={cell: right(PREPROCESSING in cell, MODEL in cell, MODEL in cell) for cell in CELLS},
+        crossed={cell: right(*cell) for cell in CROSSED},
+        swaps={},
+        sim_groups=None,
+        real_groups=np.arange(rows) % 9,
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    shares=st.tuples(*(st.sampled_from([0.0, 0.3, 0.8]) for _ in range(3))),
+    seed=st.integers(0, 10_000),
+)
+def test_three_factors_add_up_and_an_equal_one_costs_nothing(shares, seed):
+    broken = dict(zip((PREPROCESSING, MODEL, POSTPROCESSING), shares, strict=True))
+    found = attribute(crossed(broken, seed))
+    assert found.attribution == "three factors"
+    total = found.data.value + sum(part.value for part in found.parts.values())
+    assert total == pytest.approx(found.gap.value)
+    for name, share in broken.items():
+        assert found.parts[name].value == pytest.approx(0.0) or share > 0
+
+
+def test_without_all_crossed_cells_the_rule_belongs_to_the_model():
+    made = crossed({POSTPROCESSING: 0.5}, 0)
+    some = {cell: made.crossed[cell] for cell in CROSSED[:3]}
+    found = attribute(
+        Answers(**{name: getattr(made, name) for name in made.__slots__} | {"crossed": some})
+    )
+    assert found.attribution == "shapley"
+    assert found.postprocessing is None
+    assert found.model.value > 0.3

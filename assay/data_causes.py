@@ -1,0 +1,101 @@
+"""Which causes in the data share what the reference itself loses from validation to the field."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.causes import GAP, OF_VALIDATION, UNKNOWN, UNNAMED, Cause, Suspected, costs_nothing
+from assay.intervals import Interval
+from assay.shares import Shares
+
+WORTH_A_NAME = 0.5  # of the loss: a smaller rest, beside a named cause, is not told as a cause
+NOT_STATED = 0.7  # what a name counts for that does not say how much it explains
+LIKELY = 0.05  # a p-value beyond it speaks against a suspect that nothing else shows
+
+
+def data_causes(
+    shares: Shares, suspects: Sequence[Suspected], *, domains_part: bool, margin: float
+) -> list[Cause]:
+    """Name what costs, the dearest first, until what is left may be nothing.
+
+    The loss with nothing from the candidate is what there is to explain: without it, whatever
+    differs is harmless, and nobody is accused. A validation set that was too good is told of in any
+    case: it is a fact about the figure that the field is held against.
+
+    Args:
+        shares: of the gap.
+        suspects: of the data; each with what undoing it alone regains.
+        domains_part: whether a second look sees simulation leave reality.
+        margin: what nobody would miss, in the metric.
+    """
+    causes = [_of_validation(one) for one in suspects if one.kind in OF_VALIDATION]
+    loss = shares.data
+    if loss is None or loss.low <= 0 or costs_nothing(loss, margin):
+        return causes
+    left = loss.value - sum(_value(one.explains) for one in causes if one.clear)
+    noise = loss.value - loss.low
+    for one in _proven(suspects):
+        if causes and left <= max(margin, noise):
+            break
+        causes.append(_named(one))
+        left -= _value(one.cost)
+    enough = WORTH_A_NAME * loss.value if causes else 0.0
+    if left > max(margin, enough, noise if causes else 0.0):
+        causes.append(_rest(loss, left, domains_part=domains_part))
+    return causes
+
+
+def evidence_of(one: Suspected) -> float:
+    """Order suspects of one loss: what undoing them regains, by how well the name fits."""
+    fits = NOT_STATED if one.explained is None else one.explained
+    return _value(one.cost) * fits
+
+
+def _proven(suspects: Sequence[Suspected]) -> list[Suspected]:
+    found = [
+        one
+        for one in suspects
+        if one.costs
+        and one.kind not in (*OF_VALIDATION, *UNNAMED)
+        and (one.p_value is None or one.p_value <= LIKELY)
+    ]
+    return sorted(found, key=lambda one: (-evidence_of(one), one.at))
+
+
+def _of_validation(one: Suspected) -> Cause:
+    harmless = one.cost is not None and one.cost.high <= 0
+    return replace(
+        _named(one),
+        strength="strong" if one.costs or one.is_fact else "weak",
+        harmless=harmless,
+    )
+
+
+def _named(one: Suspected) -> Cause:
+    return Cause(
+        component="data",
+        kind=one.kind,
+        key=None,
+        step=None,
+        explains=one.cost,
+        strength="strong" if one.costs else "moderate",
+        harmless=False,
+        suspect=one,
+        explained=NOT_STATED if one.explained is None else one.explained,
+    )
+
+
+def _rest(loss: Interval, left: float, *, domains_part: bool) -> Cause:
+    taken = loss.value - left
+    return Cause(
+        component="data",
+        kind=GAP if domains_part else UNKNOWN,
+        key=None,
+        step=None,
+        explains=replace(loss, value=left, low=loss.low - taken, high=loss.high - taken),
+        strength="strong" if domains_part else "moderate",
+        harmless=False,
+    )
+
+
+def _value(found: Interval | None) -> float:
+    return 0.0 if found is None else found.value

@@ -1,0 +1,126 @@
+"""How likely is each answer to "what broke"? A small logistic model over the evidence for it.
+
+An answer is a component with a kind; "none" is one too. Its confidence is the share of planted
+cases in which an answer with such evidence was among what had been planted. Answers do not exclude
+each other, as two things may be broken at once: confidences need not add up to one.
+
+The model is a ridge logistic regression (Hoerl and Kennard 1970; le Cessie and van Houwelingen
+1992) over a handful of figures between 0 and 1; its coefficients are fitted to planted faults
+(`posterior_fit`) and are as plain as a table.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Literal
+
+import numpy as np
+
+from assay.posterior_fit import COEFFICIENTS
+
+RIDGE = 0.5  # a coefficient of 1 costs what a quarter of an answer's log-likelihood may gain
+MOST_STEPS = 100
+SETTLED = 1e-8
+BIAS = "bias"
+
+
+Answer = Literal[
+    "preprocessing", "model", "postprocessing", "deployment", "data", "unknown", "none"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """One answer and the figures that speak for and against it, 0 to 1; what is not there is 0."""
+
+    component: Answer
+    kind: str
+    figures: Mapping[str, float]
+    cause: int | None = None  # its place among the causes; None: it is no finding
+
+    @property
+    def confidence(self) -> float:
+        """How often an answer with such evidence is right."""
+        return confidence(self.figures)
+
+
+def confidence(figures: Mapping[str, float], by: Mapping[str, float] = COEFFICIENTS) -> float:
+    """Turn evidence into a share.
+
+    Args:
+        figures: of one answer.
+        by: coefficients; a figure that has none counts for nothing.
+
+    >>> confidence({}, {"bias": 0.0}), round(confidence({"clear": 1.0}, {"clear": 3.0}), 2)
+    (0.5, 0.95)
+    """
+    log_odds = by.get(BIAS, 0.0) + sum(by.get(name, 0.0) * value for name, value in figures.items())
+    return 1 / (1 + exp(-min(max(log_odds, -30.0), 30.0)))
+
+
+def likeliest(weighed: Sequence[Weighed]) -> list[Weighed]:
+    """Order answers by their confidence; of one component and kind the likeliest stays."""
+    found: dict[tuple[Answer, str], Weighed] = {}
+    for one in sorted(weighed, key=lambda one: -one.confidence):
+        found.setdefault((one.component, one.kind), one)
+    return list(found.values())
+
+
+def fit(
+    figures: Sequence[Mapping[str, float]],
+    right: Sequence[bool],
+    *,
+    weights: Sequence[float] | None = None,
+    ridge: float = RIDGE,
+) -> dict[str, float]:
+    """Fit the coefficients by Newton's method; the bias is not shrunk.
+
+    Args:
+        figures: of each answer that was given, as a diagnosis reports them in `weighed`.
+        right: whether it was among what had been planted.
+        weights: how much each counts; None: all alike.
+        ridge: what shrinks the coefficients, so that a figure that always decides stays finite.
+
+    Returns:
+        Coefficients by the names of the figures, rounded so that they can be kept as text.
+
+    Raises:
+        ValueError: there is no answer, or not one `right` for each.
+
+    >>> found = fit([{"a": 1.0}, {"a": 1.0}, {}, {}], [True, True, False, False])
+    >>> found["a"] > 1
+    True
+    """
+    if not figures or len(figures) != len(right):
+        raise ValueError(f"one right or wrong an answer: {len(figures)} and {len(right)}")
+    names = sorted({name for one in figures for name in one})
+    table = np.array([[1.0, *(one.get(name, 0.0) for name in names)] for one in figures])
+    truth = np.asarray(right, dtype=np.float64)
+    counts = np.ones(len(truth)) if weights is None else np.asarray(weights, dtype=np.float64)
+    shrink = np.full(table.shape[1], ridge)
+    shrink[0] = 1e-6
+    found = np.zeros(table.shape[1])
+    for _ in range(MOST_STEPS):
+        given = 1 / (1 + np.exp(-np.clip(table @ found, -30, 30)))
+        slope = table.T @ (counts * (truth - given)) - shrink * found
+        curve = (table * (counts * given * (1 - given))[:, None]).T @ table + np.diag(shrink)
+        step = np.linalg.solve(curve, slope)
+        found += np.clip(step, -2, 2)  # far from the end Newton's step may overshoot
+        if np.abs(step).max() < SETTLED:
+            break
+    return {name: round(float(value), 4) for name, value in zip([BIAS, *names], found, strict=True)}
+
+
+def calibration_error(confidences: Sequence[float], right: Sequence[bool], bins: int = 10) -> float:
+    """Return the mean distance of confidence and share of right answers, in bins of equal mass.
+
+    (Naeini, Cooper and Hauskrecht 2015.)
+
+    >>> calibration_error([0.9] * 10, [True] * 9 + [False], bins=1)
+    0.0
+    """
+    order = np.argsort(confidences, kind="stable")
+    stated, truth = np.asarray(confidences, float)[order], np.asarray(right, float)[order]
+    parts = np.array_split(np.arange(len(order)), min(bins, len(order)))
+    apart = sum(len(at) * abs(stated[at].mean() - truth[at].mean()) for at in parts)
+    return round(float(apart) / len(order), 12)
