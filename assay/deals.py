@@ -37,10 +37,12 @@ def deal_groups(
     dealt = np.empty((num_groups, num + 1), dtype=np.bool_)
     dealt[:, 0] = observed
     target = int(sizes[:num_groups_sim].sum())
+    taken, equal = num_groups_sim, sizes.min() == sizes.max()
     for at in range(1, num + 1):
         order = generator.permutation(num_groups)
-        filled = np.cumsum(sizes[order])[:-1]
-        taken = int(np.abs(filled - target).argmin()) + 1
+        if not equal:
+            filled = np.cumsum(sizes[order])[:-1]
+            taken = int(np.abs(filled - target).argmin()) + 1
         dealt[:, at] = False
         dealt[order[:taken], at] = True
     return dealt, _smallest_p(dealt)

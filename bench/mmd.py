@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from assay.mmd import BANDWIDTH_FACTORS, MEDIAN_AT, TIE, mmd_test
+from assay.mmd import BANDWIDTH_FACTORS, TIE, mmd_test
 from bench.rig.figures import Figure, median
 
 ROWS, WIDTH = 1000, 512
@@ -61,7 +61,7 @@ def _loop(sim: np.ndarray, real: np.ndarray, num: int) -> tuple[float, float]:
     spread = stack.std(axis=1, keepdims=True)
     largest = ((stack - stack.mean(axis=1, keepdims=True)) / spread).max(axis=0)
     num_as_large = int((largest[1:] >= largest[0] - TIE).sum())
-    return (1 + num_as_large) / (num + 1), float(stack[MEDIAN_AT, 0])
+    return (1 + num_as_large) / (num + 1), float(stack[BANDWIDTH_FACTORS.index(1.0), 0])
 
 
 def _statistics(distances: np.ndarray, bandwidth: float, orders: list[np.ndarray]) -> list[float]:
