@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from flows.budget import DEFAULT, stated
 from flows.faults import Faults, plain, read_yaml, validate
 from stages.stage import RUNTIMES, SIDES, Command, Step
 
@@ -189,6 +190,9 @@ class Case(_Part):
     reference: Side
     candidate: Side
     last_good: Side | None = None  # what worked before the incident
+    budget: Annotated[str, AfterValidator(stated)] = (
+        DEFAULT  # how long a run may take: 90s, 10m, 2h
+    )
     params: dict[str, dict[str, Any]] = {}  # stage -> param -> value: over params.yaml
 
     @model_validator(mode="after")

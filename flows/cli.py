@@ -64,6 +64,15 @@ def status_of(error: BaseException) -> int | None:
     return BROKE if stated is None and isinstance(error, OSError) else stated
 
 
+def _budget(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    from flows.budget import stated
+
+    try:
+        return None if text is None else stated(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 class _Group(click.Group):
     """Usage errors are told like all others, also under --json."""
 
@@ -96,11 +105,20 @@ def main() -> None:
 @main.command()
 @click.argument("case", shell_complete=lambda *_: _case_names())
 @isolation
+@click.option(
+    "--budget",
+    callback=_budget,
+    metavar="TIME",
+    help="How long it may take: 90s, 10m, 2h.  [default: `budget` of case.yaml, or else 2h]",
+)
 @click.option("--quiet", is_flag=True, help="No progress, only the answer.")
 @as_json
-def run(case: str, isolation: str, quiet: bool, json_: bool) -> None:
-    """Investigate CASE: what broke, how sure, what to do now, what proves it."""
-    answer(json_, "run", "run", case, isolation, (lambda _: None) if quiet else say)
+def run(case: str, isolation: str, budget: str | None, quiet: bool, json_: bool) -> None:
+    """Investigate CASE: what broke, how sure, what to do now, what proves it.
+
+    Ctrl-C once: the answer from what is known so far. Twice: cancel.
+    """
+    answer(json_, "run", "run", case, isolation, budget, (lambda _: None) if quiet else say)
 
 
 @main.command()

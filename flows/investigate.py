@@ -2,6 +2,9 @@
 
 import base64
 import os
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from prefect import flow, get_run_logger, task
@@ -13,12 +16,13 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from containers.job import Reason
 from flows import current
-from flows.plan import upstream
+from flows.cut import NotInTime
 from lineage.execute import StageFailed
-from stages.reports.diagnose import DIAGNOSE
-from stages.reports.gate import GATE
+from stages.reports.page import ANSWER
 from stages.reports.parity import WORST
 
+WORKERS = os.cpu_count() or 2
+TICK_S = 0.2  # how often clock and signals are looked at
 RETRIES = 2  # for an engine that went away; a stage's own fault would fail again
 
 
@@ -45,7 +49,7 @@ def advance(run_id: str, stage: str) -> str:
     flow_run_name="{case} {run_id}",
     persist_result=False,
     validate_parameters=False,
-    task_runner=ThreadPoolTaskRunner(max_workers=os.cpu_count() or 2),  # type: ignore[arg-type]
+    task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
 )
 def investigate(case: str, run_id: str) -> None:
     """Examine one case; raises the first stage's failure."""
@@ -61,26 +65,63 @@ def investigate(case: str, run_id: str) -> None:
 
 
 def _advance_all(run_id: str) -> None:
+    """Begin what can begin, the most valuable first, and watch the clock meanwhile.
+
+    What waits for a stage that failed is never begun; all else is, so that it is kept.
+    """
+    investigation = current.get(run_id)
+    course, cut = investigation.cut.course, investigation.cut
+    waiting, ended = list(course.order), SimpleQueue[str]()
     futures: dict[str, PrefectFuture[str]] = {}
-    for name, needs in upstream(current.get(run_id).rows).items():
-        waited = [futures[need] for need in needs]
-        # Options by name: the task is one, its row in the UI says which stage it was.
-        futures[name] = advance.with_options(name=name).submit(  # type: ignore[call-overload]
-            run_id, name, wait_for=waited
-        )
-    for future in futures.values():
-        future.wait()
+    running: set[str] = set()
+    good: list[str] = []
+    while True:
+        for name in course.ready(waiting, good)[: WORKERS - len(running)]:
+            waiting.remove(name)
+            running.add(name)
+            futures[name] = _begin(run_id, name, [futures[need] for need in course.needs[name]])
+            futures[name].add_done_callback(partial(_say_ended, ended, name))
+        if not running:
+            break
+        cut.tick(running, cancelled=investigation.cancel.is_set())
+        with suppress(Empty):
+            name = ended.get(timeout=TICK_S)
+            running.remove(name)
+            futures[name].wait()  # else Prefect tells its state without its exception
+            if futures[name].state.is_completed():
+                good.append(name)
+            elif investigation.cancel.is_set() or _is_over(futures[name]):
+                waiting.clear()
     for future in futures.values():
         if future.state.is_failed() or future.state.is_crashed():
             raise future.state.result(raise_on_failure=False)
 
 
+def _say_ended(ended: SimpleQueue[str], name: str, _future: PrefectFuture[str]) -> None:
+    ended.put(name)
+
+
+def _begin(run_id: str, name: str, waited: list[PrefectFuture[str]]) -> PrefectFuture[str]:
+    # Options by name: the task is one, its row in the UI says which stage it was.
+    begun: PrefectFuture[str] = advance.with_options(name=name).submit(  # type: ignore[call-overload]
+        run_id, name, wait_for=waited
+    )
+    return begun
+
+
+def _is_over(future: PrefectFuture[str]) -> bool:
+    """Tell whether there will be no answer, so that nothing else is worth its time."""
+    return isinstance(future.state.result(raise_on_failure=False), NotInTime)
+
+
 def _publish(run_id: str) -> None:
     """Show the verdict, the findings and the picture in Prefect's UI."""
     investigation = current.get(run_id)
-    diagnosis, gate = investigation.report(DIAGNOSE.path), investigation.report(GATE.path)
+    answer = investigation.report(ANSWER.path)
+    diagnosis, gate = answer["diagnose"], answer["gate"]
     key = investigation.loaded.name.lower().replace("_", "-")
-    text = f"# Gate {gate['verdict']}\n\n{diagnosis['verdict']}\n\nRun `{run_id}`\n"
+    cut = f"Partial answer. {answer['partial']}.\n\n" if answer["partial"] else ""
+    text = f"# Gate {gate['verdict']}\n\n{cut}{diagnosis['verdict']}\n\nRun `{run_id}`\n"
     create_markdown_artifact(text, key=f"{key}-verdict", description=diagnosis["verdict"])
     rows = [
         {

@@ -1,5 +1,6 @@
 """One run from its snapshot to its tag; the Prefect flow is a thin shell around it."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -13,20 +14,23 @@ from types import FrameType
 from typing import Any, Literal
 
 from containers.choose import choose
-from containers.job import Runner
+from containers.job import Reason, Runner
 from containers.keys import is_family
 from flows import graph
+from flows.budget import Budget
 from flows.case import LoadedCase, load_case
 from flows.case_privacy import refuse_exposed_samples
+from flows.course import Course
+from flows.cut import Cut, NotInTime, contents, no_answer
 from flows.plan import ENVIRONMENTS, named, plan
-from lineage import atomic, runs
+from lineage import apart, atomic, fence, runs
 from lineage.engine import Engine
 from lineage.execute import StageFailed
 from lineage.provenance import Provenance, RunRecord
 from lineage.row import Row
 from sides.privacy import NOT_KEPT
 from stages.reports.diagnose import DIAGNOSE
-from stages.reports.gate import GATE
+from stages.reports.page import ANSWER
 
 Say = Callable[[str], None]
 
@@ -43,30 +47,76 @@ class Investigation:
     note: str
     say: Say
     started: datetime
+    cut: Cut
     flow_run_id: str | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     provenance: dict[str, Provenance] = field(default_factory=dict)
     _said_not_kept: bool = False
 
     def advance(self, name: str) -> str:
-        """Bring one stage up to date and return how: unchanged, restored or ran.
+        """Bring one stage up to date and return how, as `lineage.provenance.How`.
 
         Raises:
             StageFailed: it did not end well; the message is for a person.
+            NotInTime: there is no answer without it, and no time for it.
         """
         row = named(self.rows, name)
         try:
-            outcome = self.engine.advance(
-                row, on_line=lambda line: self._pass_on(name, line), cancel=self.cancel
-            )
-        except StageFailed as error:
+            made = self._made(row)
+        except (StageFailed, fence.Cancelled) as error:
+            why = self.cut.why_over(name)
+            ended = not isinstance(error, StageFailed) or error.exit.reason is Reason.CANCELLED
+            if not ended or not why or self.cancel.is_set():
+                self._failed(name, error)
+                raise
+            made = self._leave_out(row, why)
+        self.provenance[name] = made
+        told = f"{made.how}{_cost(row, made)}"
+        self.say(f"{name:<22} {told:<16} {self.cut.budget.told()}")
+        return made.how
+
+    def _made(self, row: Row) -> Provenance:
+        """Take it from the cache, run it, or leave it out."""
+        ends, why = self.cut.event(row.name), self.cut.why_over(row.name)
+
+        def on_line(line: str) -> None:
+            self._pass_on(row.name, line)
+
+        if self.cut.is_touched(row.name):
+            return self._leave_out(row, why) if why else self._run_apart(row, on_line)
+        if why:  # what is known already takes no time
+            known = self.engine.restore(row, on_line=on_line, cancel=ends)
+            return known.provenance if known else self._leave_out(row, why)
+        return self.engine.advance(row, on_line=on_line, cancel=ends).provenance
+
+    def _leave_out(self, row: Row, why: str) -> Provenance:
+        if not self.cut.course.is_optional(row.name):
+            needed = [one.name for one in self.rows if self.cut.course.is_needed(one.name)]
+            missing = [name for name in needed if name not in self.provenance]
+            raise NotInTime(no_answer(self.loaded.name, why, missing))
+        self.cut.left_out[row.name] = why
+        seen = self.engine.witness(row)
+        return apart.stand_in(row, self.run.tree, contents(row, why), seen)
+
+    def _run_apart(self, row: Row, on_line: Say) -> Provenance:
+        self.cut.apart.add(row.name)
+        if "partial" in row.params:
+            row = dataclasses.replace(row, params={**row.params, "partial": self.cut.partial()})
+        return apart.run_apart(
+            row,
+            self.run.tree,
+            self.runner,
+            self.engine.witness(row),
+            on_line=on_line,
+            cancel=self.cut.event(row.name),
+            logs=self.engine.logs,
+        )
+
+    def _failed(self, name: str, error: Exception) -> None:
+        if isinstance(error, StageFailed):
             if error.provenance is not None:
                 self.provenance[name] = error.provenance
             self.say(f"{name:<22} {error.exit.reason}")
-            raise
-        self.provenance[name] = outcome.provenance
-        self.say(f"{name:<22} {outcome.how}{_cost(row, outcome.provenance)}")
-        return outcome.how
 
     def _pass_on(self, name: str, line: str) -> None:
         """Show a stage's line; what every stage of a private case says is said once."""
@@ -78,14 +128,19 @@ class Investigation:
 
     @contextmanager
     def stopping_on_signals(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM as the wish to stop: once asks the stages, twice is at once.
+        """Take SIGINT as the wish for the answer so far, the next or SIGTERM as that to stop.
 
-        Entered inside the flow, since Prefect sets its own handler of SIGTERM around it.
+        Once more is at once. Entered inside the flow, since Prefect sets its own handler of SIGTERM
+        around it. Only flags are set here: a lock may be held where the signal arrives.
         """
 
-        def stop(_signal: int, _frame: FrameType | None) -> None:
+        def stop(number: int, _frame: FrameType | None) -> None:
             if self.cancel.is_set():
                 raise KeyboardInterrupt
+            if number == signal.SIGINT and not self.cut.stopped:
+                self.cut.stop()
+                self.say("finishing with what is known so far (once more: cancel)")
+                return
             self.say("stopping: the stages are told to end (once more: at once)")
             self.cancel.set()
 
@@ -103,15 +158,20 @@ class Investigation:
 
     def conclude(self, error: BaseException | None) -> RunRecord:
         """Write the record, tag the run and remove its worktree."""
-        cancelled = self.cancel.is_set() or isinstance(error, KeyboardInterrupt)
+        asked = isinstance(error, NotInTime) and self.cut.stopped
+        cancelled = self.cancel.is_set() or isinstance(error, KeyboardInterrupt) or asked
         state: Literal["done", "cancelled", "failed"]
         state = "done" if error is None else "cancelled" if cancelled else "failed"
+        gate = {} if error else self.report(ANSWER.path)["gate"]
+        partial = "" if error else self.cut.partial()
         record = RunRecord(
             id=self.run.id,
             case=self.loaded.name,
             state=state,
-            verdict=None if error else self.report(GATE.path)["verdict"],
-            because="" if error else self.report(GATE.path)["because"],
+            verdict=gate.get("verdict"),
+            because=gate.get("because", ""),
+            partial=partial,
+            not_examined=list(self.cut.left_out),
             sentence=(str(error) or state) if error else self.report(DIAGNOSE.path)["verdict"],
             commit=self.run.commit,
             parent=self.run.parent,
@@ -125,19 +185,30 @@ class Investigation:
             error=(str(error) or state) if error else None,
         )
         self.engine.close()
+        self._set_apart(whole=error is None)
         runs.close(self.run, record)
         return record
 
+    def _set_apart(self, *, whole: bool) -> None:
+        """Keep what was made outside of DVC, and let no lock of an older run speak for it."""
+        own = {*self.cut.left_out, *self.cut.apart}
+        if not own:
+            return
+        apart.forget(self.run.tree, self.loaded.name, own)
+        folders = [row.folder for row in self.rows if row.name in self.cut.apart]
+        if whole:
+            apart.keep(self.run.workspace, self.run.id, self.run.tree, folders)
+
 
 def _cost(row: Row, made: Provenance) -> str:
-    if made.how != "ran":
+    if made.how not in ("ran", "apart"):
         return ""
     # A GPU is a wish: say what the stage that wished for one really had.
     device = f" on {'GPU' if made.gpu else 'CPU'}" if row.gpu else ""
     return f" {made.wall_s:.1f} s{device}"
 
 
-def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation:
+def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> Investigation:
     """Check, plan, snapshot and open a worktree; the process moves into it.
 
     Raises:
@@ -167,7 +238,8 @@ def begin(workspace: Path, case: str, isolation: str, say: Say) -> Investigation
     os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
     logs = workspace / ".assay/logs" / run.id
     engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, cache_dir=None)
-    return Investigation(loaded, rows, run, engine, runner, note, say, now)
+    cut = Cut(Course(rows), Budget(budget))
+    return Investigation(loaded, rows, run, engine, runner, note, say, now, cut)
 
 
 def _exposed(loaded: LoadedCase) -> tuple[str, ...]:

@@ -33,8 +33,10 @@ def open_artifact(workspace: Path, run: str, path: str) -> Path:
     from lineage.dvc_repo import cache_of
 
     run_id = find(workspace, run)
-    files = _files(workspace, run_id, path, cache_of(workspace) / "files/md5")
     into = workspace / REPORTS / run_id
+    if _is_apart(workspace, run_id, path):
+        return into / path
+    files = _files(workspace, run_id, path, cache_of(workspace) / "files/md5")
     for name, source in files.items():
         target = into / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +50,17 @@ def read_artifact(workspace: Path, run: str, path: str) -> bytes:
     from lineage.dvc_repo import cache_of
 
     run_id = find(workspace, run)
+    if _is_apart(workspace, run_id, path):
+        return (workspace / REPORTS / run_id / path).read_bytes()
     return _files(workspace, run_id, path, cache_of(workspace) / "files/md5")[path].read_bytes()
+
+
+def _is_apart(workspace: Path, run_id: str, path: str) -> bool:
+    """Tell whether a file is one that a run kept outside of DVC, as its answer was cut short."""
+    if not (workspace / REPORTS / run_id / path).exists():
+        return False
+    named = _outs(workspace, run_id, path.split("/")[1])
+    return not any(f"{path}/".startswith(f"{folder}/") for folder in named)
 
 
 def _files(workspace: Path, run_id: str, path: str, cache: Path) -> dict[str, Path]:

@@ -87,20 +87,44 @@ class Engine:
             RunnerError: the stage could not be started.
             Cancelled: it was cancelled while another process worked on the same stage.
         """
-        if row.image not in self._environments:
-            self._environments[row.image] = self.runner.environment_key(row.image)
         with stage_fence(row, self.root, on_line, cancel):
-            with self._repo.locked():
-                self._check_environment(row)
-                stage = self._repo.stage(row)
-                before = self._repo.deps(stage)
-                _check_inputs(row, before)
-                self._repo.set_deps(stage, before)
-                outcome = self._known(row, stage, before)
+            stage, before, outcome = self._look_up(row)
             if outcome is None:
                 outcome = self._run(row, stage, before, on_line, cancel)
             self._note(outcome.provenance)
             return outcome
+
+    def restore(self, row: Row, *, on_line: OnLine, cancel: threading.Event) -> Outcome | None:
+        """Bring a stage up to date without running it; None where it would have to run.
+
+        Raises:
+            InputMissing, EnvironmentStale, GraphStale, Cancelled: as `advance` does.
+        """
+        with stage_fence(row, self.root, on_line, cancel):
+            _, _, outcome = self._look_up(row)
+            if outcome is not None:
+                self._note(outcome.provenance)
+            return outcome
+
+    def witness(self, row: Row) -> Witness:
+        """Return what is known of a stage that DVC is not asked about."""
+        self._environment(row)
+        return self._witness(row, {})
+
+    def _environment(self, row: Row) -> str:
+        if row.image not in self._environments:
+            self._environments[row.image] = self.runner.environment_key(row.image)
+        return self._environments[row.image]
+
+    def _look_up(self, row: Row) -> tuple[Any, Deps, Outcome | None]:
+        self._environment(row)
+        with self._repo.locked():
+            self._check_environment(row)
+            stage = self._repo.stage(row)
+            before = self._repo.deps(stage)
+            _check_inputs(row, before)
+            self._repo.set_deps(stage, before)
+            return stage, before, self._known(row, stage, before)
 
     def _known(self, row: Row, stage: Any, before: Deps) -> Outcome | None:
         wanted = self._repo.entry(stage)

@@ -6,7 +6,7 @@ truncates it in place. This writes what DVC would write, in one rename, with a c
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,18 @@ def write(path: Path, journal: Path, name: str, entry: Mapping[str, Any]) -> Non
     if new != text:
         atomic.write(path, new)
         atomic.write(journal, new)
+
+
+def drop(path: Path, journal: Path, names: Collection[str]) -> None:
+    """Take stages out of the lock and out of its journal copy."""
+    content = read(path, journal)
+    kept = {name: it for name, it in content.get("stages", {}).items() if name not in names}
+    if len(kept) == len(content.get("stages", {})):
+        return
+    text = HEAD + "".join(_block(name, entry) for name, entry in kept.items())
+    text = text if kept else "schema: '2.0'\nstages: {}\n"
+    atomic.write(path, text)
+    atomic.write(journal, text)
 
 
 def _parse(text: str) -> dict[str, Any] | None:

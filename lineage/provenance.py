@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-How = Literal["unchanged", "restored", "ran", "failed"]
+How = Literal["unchanged", "restored", "ran", "failed", "not examined", "apart"]
+"""Not examined: there was no time for it. Apart: it ran on what is not whole, outside of DVC."""
 State = Literal["done", "failed", "cancelled"]
 Verdict = Literal["open", "closed", "abstained"]
 
@@ -78,6 +79,8 @@ class RunRecord(BaseModel):
     state: State
     verdict: Verdict | None = None
     because: str = ""  # what keeps the gate from opening
+    partial: str = ""  # why it was cut short; "": it is whole
+    not_examined: list[str] = []  # the stages that there was no time for
     sentence: str
     commit: str
     parent: str

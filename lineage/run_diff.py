@@ -13,6 +13,7 @@ from lineage.run_tags import PREFIX, read_run
 How = Literal["changed", "added", "removed"]
 Outcome = Literal["same", "differs", "only in the old", "only in the new"]
 Paths = dict[str, str]  # path -> hash
+DONE = ("unchanged", "restored", "ran")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class _Side:
         return path if own == path else f"CASE/{own}"
 
     def done(self) -> dict[str, Provenance]:
-        return {stage.name: stage for stage in self.record.stages if stage.how != "failed"}
+        return {stage.name: stage for stage in self.record.stages if stage.how in DONE}
 
     def inputs(self, stage: Provenance) -> Iterator[tuple[str, str]]:
         made = f"{self._folder}/artifacts/"

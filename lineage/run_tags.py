@@ -37,7 +37,8 @@ def tag(workspace: Path, commit: str, record: RunRecord) -> None:
     The message's first line is for people, its last for `list_runs`, to need one call of git.
     """
     verdict = f", gate {record.verdict}" if record.verdict else ""
-    first = f"{record.case}: {record.state}{verdict}. {record.sentence}".replace("\n", " ")
+    cut = f", partial ({record.partial})" if record.partial else ""
+    first = f"{record.case}: {record.state}{cut}{verdict}. {record.sentence}".replace("\n", " ")
     summary = record.model_copy(update={"stages": []}).model_dump_json()
     git.run(
         workspace,

@@ -23,7 +23,7 @@ class Witness:
 
     def saw(
         self,
-        how: Literal["ran", "failed"],
+        how: Literal["ran", "failed", "apart"],
         executed: Executed,
         started: datetime,
         *,
@@ -33,7 +33,7 @@ class Witness:
         """Return the provenance of a stage whose process ran here.
 
         Args:
-            how: whether it ended well.
+            how: whether it ended well, and whether what it was made of was whole.
             executed: how its process ended.
             started: when it was asked for.
             after: what the dependencies hashed to when it had ended; None where nobody looked.
@@ -71,6 +71,10 @@ class Witness:
             return here
         mine = {name: getattr(here, name) for name in here.model_fields_set}
         return made.model_copy(update={**mine, "from_run": made.run_id})
+
+    def left_out(self) -> Provenance:
+        """Return the provenance of a stage that there was no time for."""
+        return self._plain("not examined", {}, {})
 
     def _plain(
         self, how: How, outputs: Mapping[str, str], after: Mapping[str, str | None]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from stages.reports.gate import GateReport
 from stages.reports.page import ANSWER, PAGE, Answer
 from stages.section import gathers
 from stages.sections import SECTIONS
@@ -16,6 +17,8 @@ class PageParams(Params):
     case: Annotated[str, FromCase("name")] = ""
     title: Annotated[str, FromCase("title")]
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
+    partial: Annotated[str, FromCase("partial")] = ""  # no key of a case: a run that is cut short
+    # fills it in
 
 
 @gathers(Answer, SECTIONS)
@@ -39,10 +42,20 @@ def run(params: PageParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
     given = {field.name: getattr(inputs, field.name) for field in STAGE.inputs}
     reports = {name: it for name, it in given.items() if name in Answer.model_fields}
     files = {name: it for name, it in given.items() if name not in reports}
-    answer = Answer(case=params.case, title=params.title, **reports)
+    answer = Answer(case=params.case, title=params.title, partial=params.partial, **reports)
+    if params.partial:
+        answer = answer.model_copy(update={"gate": held_back(answer.gate, params.partial)})
     return Outputs(
         page=lay_out(answer, files, shows_samples=params.pictures == "full"), answer=answer
     )
+
+
+def held_back(gate: GateReport, partial: str) -> GateReport:
+    """Keep a gate from opening on an answer that was cut short, and say so."""
+    why = f"a partial answer ({partial[0].lower()}{partial[1:]})"
+    verdict = "abstained" if gate.verdict == "open" else gate.verdict
+    because = f"{gate.because}; {why}" if gate.because else why
+    return gate.model_copy(update={"verdict": verdict, "because": because})
 
 
 STAGE = Stage(run, image="base", files=("stages/templates",))

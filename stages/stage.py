@@ -82,8 +82,12 @@ class Report(BaseModel):
     schema_version: Literal[1] = 1
 
 
+NOT_EXAMINED = "not examined"
+"""How the reason begins where a stage was left out of a run that was cut short."""
+
+
 class NotApplicable(Report):
-    """The stage ran and its question has no answer here."""
+    """The stage ran and its question has no answer here, or a run was cut short before it."""
 
     not_applicable: str  # the reason, one sentence
 

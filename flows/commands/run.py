@@ -17,18 +17,19 @@ from lineage.provenance import RunRecord
 from stages.reports.page import PAGE
 
 
-def run(case: str, isolation: str, say: Say) -> Answer:
+def run(case: str, isolation: str, budget: str | None, say: Say) -> Answer:
     """Investigate a case in this process."""
     root = workspace.find(Path.cwd())
     runs.reconcile(root, say)
-    load_case(root, case)  # a fault in it is told before a server is started for it
+    loaded = load_case(root, case)  # a fault in it is told before a server is started for it
+    time = budget or loaded.case.budget
     api = server.ensure(root, say)
     os.environ.update(server.environment(api, root))
     _warm_up()
-    investigation = begin(root, case, isolation, say)
+    investigation = begin(root, case, isolation, say, time)
     try:
         where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
-        say(f"run {investigation.run.id} in {where}")
+        say(f"run {investigation.run.id} in {where}, budget {time}")
         error = _follow(investigation)
         record = investigation.conclude(error)
     except BaseException as broken:
@@ -87,6 +88,8 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
         "state": record.state,
         "verdict": record.verdict,
         "because": record.because,
+        "partial": record.partial,
+        "not_examined": record.not_examined,
         "sentence": record.sentence,
         "isolation": record.isolation,
         "stages": {stage.name: stage.how for stage in record.stages},
@@ -100,5 +103,6 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
     data["report"] = str(page)
     gate = f"{record.verdict}: {record.because}" if record.because else record.verdict
-    text = f"\n{record.sentence}\n\ngate     {gate}\nrun      {record.id}\nreport   {page}"
+    cut = f"partial  {record.partial}.\n" if record.partial else ""
+    text = f"\n{record.sentence}\n\n{cut}gate     {gate}\nrun      {record.id}\nreport   {page}"
     return data, text, status

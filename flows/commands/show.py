@@ -15,6 +15,7 @@ from flows.faults import Faults
 from flows.plan import ENVIRONMENTS, plan, read_params
 from lineage import runs
 from lineage.engine import Engine
+from lineage.provenance import RunRecord
 from lineage.row import Row
 from stages.reports.page import PAGE
 
@@ -76,12 +77,16 @@ def status(case: str | None, last: int) -> Answer:
     where = found.ui_url if found and up else "down; the next run starts it"
     lines = [f"Prefect's server: {where}"]
     lines += [
-        f"{r.id:<44} {r.state:<10} {r.isolation:<8} {r.verdict or '-':<10} {_first(r.sentence)}"
+        f"{r.id:<44} {_state(r):<10} {r.isolation:<8} {r.verdict or '-':<10} {_first(r.sentence)}"
         for r in records
     ]
     if not records:
         lines.append("No run yet: assay run CASE")
     return data, "\n".join(lines), 0
+
+
+def _state(record: RunRecord) -> str:
+    return "partial" if record.partial else record.state
 
 
 def _first(sentence: str) -> str:

@@ -29,6 +29,7 @@ class Answer(Report):
 
     case: str
     title: str
+    partial: str = ""  # why it was cut short and what therefore was not examined; "": it is whole
     data: Annotated[DataReport, DATA]
     train: Annotated[TrainReport, TRAIN]
     contract: Annotated[ContractReport, CONTRACT]
