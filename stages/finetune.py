@@ -1,12 +1,17 @@
-"""Fits a torch model to a few labels: its last layer, all of it, or from scratch.
+"""Fits a torch model to a few labels: its first or its last layer, all of it, or from scratch.
 
-The recipe is the same for all three: Adam, a learning rate that falls to 0 along a line, a fixed
+The recipe is the same for all: Adam, a learning rate that falls to 0 along a line, a fixed
 number of steps of batches drawn without replacement until all were seen. Only its learning rate is
 chosen for each: at a small one a fine-tune stays near its start and looks worse than it is.
 
 - last_layer: only the last module with parameters is fitted; the model stays in evaluation mode, so
   batch-norm statistics and dropout stand still (a running mean that moves "repairs" a scale fault).
+- first_block: only the first module with parameters, in evaluation mode likewise.
 - whole_model: everything is fitted, in training mode.
+- lp_ft: half of the steps as last_layer, then the others as whole_model at a tenth of the rate, so
+  that a fresh head does not distort what lies before it (Kumar et al. 2022).
+- bn_statistics: nothing is fitted and no label is used; running means and variances of batch
+  normalisation are taken anew from the rows (Li et al. 2016; Schneider et al. 2020).
 - scratch: the same after every module's `reset_parameters`; parameters of modules without one are
   drawn from N(0, 0.02^2).
 """
@@ -21,6 +26,11 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
     from numpy.typing import NDArray
+
+
+FROZEN: tuple[Kind, ...] = ("last_layer", "first_block")
+"""Kinds that are fitted in evaluation mode."""
+GENTLE = 0.1  # of the learning rate, for what follows a linear probe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +56,10 @@ class Finetune:
         self.device = device
         self.own = {key: value.clone() for key, value in model.state_dict().items()}
 
+    def restore(self) -> None:
+        """Give the model its own weights back."""
+        self.model.load_state_dict(self.own)
+
     def outputs(self, tensors: "NDArray[np.float32]") -> "NDArray[np.float32]":
         """Return what the model answers now, (rows, outputs), in evaluation mode."""
         import torch
@@ -67,7 +81,7 @@ class Finetune:
         """Fit once, starting from the model's own weights or from scratch.
 
         Args:
-            kind: last_layer, whole_model or scratch.
+            kind: any but bias and temperature, which need no model.
             tensors: (rows, ...).
             targets: (rows,) the right output column of each; of a regression its right output.
             learning_rate: at the first step.
@@ -77,13 +91,27 @@ class Finetune:
 
         torch.manual_seed(seed)
         self.model.load_state_dict(self.own)
+        if kind == "bn_statistics":
+            self.refresh(tensors)
+            return
         if kind == "scratch":
             _start_over(self.model)
+        given, right, steps = self._tensor(tensors), self._tensor(targets), self._recipe.steps
+        if kind == "lp_ft":
+            self._descend("last_layer", given, right, learning_rate, steps // 2)
+            self._descend("whole_model", given, right, GENTLE * learning_rate, steps - steps // 2)
+            return
+        self._descend(kind, given, right, learning_rate, steps)
+
+    def _descend(
+        self, kind: Kind, given: "torch.Tensor", right: "torch.Tensor", rate: float, steps: int
+    ) -> None:
+        import torch
+
         fitted = self._choose(kind)
-        given, right = self._tensor(tensors), self._tensor(targets)
-        optimizer = torch.optim.Adam(self._groups(fitted, learning_rate), fused=True)
-        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, self._recipe.steps)
-        order = _order(len(targets), self._recipe).to(self.device)
+        optimizer = torch.optim.Adam(self._groups(fitted, rate), fused=True)
+        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, steps)
+        order = _order(len(right), steps, self._recipe.batch).to(self.device)
         with calling("reference.model"):
             ask, given = self._head(given) if kind == "last_layer" else (self.model, given)
             for batch in order:
@@ -91,6 +119,33 @@ class Finetune:
                 torch.autograd.backward(self.loss(ask(given[batch]), right[batch]))
                 optimizer.step()
                 schedule.step()
+
+    def statistics(self) -> "list[torch.nn.Module]":
+        """Return the modules that normalise by running statistics."""
+        return [
+            module
+            for module in self.model.modules()
+            if getattr(module, "running_mean", None) is not None
+        ]
+
+    def refresh(self, tensors: "NDArray[np.float32]") -> None:
+        """Take the running statistics anew from these rows; nothing else changes."""
+        import torch
+
+        self.model.eval()
+        found: Any = self.statistics()
+        momenta = [module.momentum for module in found]
+        for module in found:
+            module.reset_running_stats()
+            module.momentum = None  # the plain mean over all batches
+            module.train()
+        parts = max(1, len(tensors) // 256)
+        with torch.no_grad(), calling("reference.model"):
+            for part in self._tensor(tensors).tensor_split(parts):
+                self.model(part)
+        for module, momentum in zip(found, momenta, strict=True):
+            module.momentum = momentum
+        self.model.eval()
 
     def loss(self, outputs: "torch.Tensor", targets: "torch.Tensor") -> "torch.Tensor":
         """Say how wrong outputs are, (rows, outputs) against (rows,)."""
@@ -112,10 +167,11 @@ class Finetune:
     def _choose(self, kind: Kind) -> "list[torch.nn.Parameter]":
         """Switch modes and gradients, and return the parameters to fit."""
         everything = [p for p in self.model.parameters() if p.is_floating_point()]
-        self.model.train(kind != "last_layer")
+        self.model.train(kind not in FROZEN)
         fitted = everything
-        if kind == "last_layer":
-            fitted = list(self.last_layer().parameters(recurse=False))
+        if kind in FROZEN:
+            layer = self.last_layer() if kind == "last_layer" else self._layers()[0]
+            fitted = [p for p in layer.parameters(recurse=False) if p.is_floating_point()]
         chosen = {id(parameter) for parameter in fitted}
         for parameter in everything:
             parameter.requires_grad_(id(parameter) in chosen)
@@ -123,7 +179,10 @@ class Finetune:
 
     def last_layer(self) -> "torch.nn.Module":
         """Return the last module that has parameters of its own."""
-        return [m for m in self.model.modules() if list(m.parameters(recurse=False))][-1]
+        return self._layers()[-1]
+
+    def _layers(self) -> "list[torch.nn.Module]":
+        return [m for m in self.model.modules() if list(m.parameters(recurse=False))]
 
     def _head(self, given: "torch.Tensor") -> "tuple[torch.nn.Module, torch.Tensor]":
         """Return the last layer and what it is given, where the model ends with it.
@@ -153,14 +212,14 @@ def _parts(values: "NDArray[Any]", size: int) -> "list[NDArray[Any]]":
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
-def _order(num_rows: int, recipe: Recipe) -> "torch.Tensor":
+def _order(num_rows: int, steps: int, batch: int) -> "torch.Tensor":
     """Return (steps, batch) positions: permutations one after the other, cut into full batches."""
     import torch
 
-    size = min(recipe.batch, num_rows)
-    rounds = -(-recipe.steps * size // num_rows)
+    size = min(batch, num_rows)
+    rounds = -(-steps * size // num_rows)
     drawn = torch.cat([torch.randperm(num_rows) for _ in range(rounds)])
-    return drawn[: recipe.steps * size].reshape(recipe.steps, size)
+    return drawn[: steps * size].reshape(steps, size)
 
 
 def _start_over(model: "torch.nn.Module") -> None:

@@ -46,6 +46,11 @@ class FinetuneNumbers(Finetune):
         right = np.asarray(targets, dtype=np.float32)
         super().fit(kind, tensors, right, learning_rate=learning_rate, seed=seed)
 
+    def restore(self) -> None:
+        """Give the model its own weights back, in its own unit."""
+        super().restore()
+        self._turned = False
+
     def outputs(self, tensors: "NDArray[np.float32]") -> "NDArray[np.float32]":
         """Return what the model answers now, (rows, 1), in its own unit."""
         raw = super().outputs(tensors)

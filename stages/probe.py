@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from stages.figures import estimate
 from stages.metric import Metric
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
-from stages.reports.preprocess import TENSORS_REAL
+from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
 from stages.reports.probe import CURVE, CURVES, PROBE, Kind, ProbeAnswer, ProbePoint, ProbeReport
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
@@ -25,11 +25,10 @@ from stages.stage import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from assay.intervals import Interval
-    from stages.finetune import Finetune
+    from stages.probe_fits import Probed, Rows
     from stages.probe_targets import Classes, Numbers
 
 NEEDS = Needs(memory="4GiB", timeout_s=1800, gpu=True)
@@ -45,8 +44,13 @@ class ProbeParams(Params):
     metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
     unit: Annotated[str | None, FromCase("unit")] = None
     classes: Annotated[int | None, FromCase("classes")] = None  # None: labels are numbers
-    labels: list[int] = Field(default=[50, 100, 200], min_length=1)
+    labels: list[int] = Field(default=[50, 100, 200], min_length=1)  # of the curve
     resamples: int = Field(default=5, ge=2)
+    ladder: list[int] = Field(
+        default=[10, 25, 50, 100, 200]
+    )  # labels of its rungs; none: no ladder
+    ladder_deep: list[int] = Field(default=[10, 50, 200])  # where each step runs the whole model
+    ladder_resamples: int = Field(default=3, ge=2)
     steps: int = Field(default=80, ge=1)
     batch: int = Field(default=25, ge=2)
     learning_rates: list[float] = Field(default=[0.005, 0.01], min_length=1)  # one a kind is chosen
@@ -59,6 +63,7 @@ class Inputs:
     """The reference's model and tensors, and whether the sides' preprocessing agrees."""
 
     model: Annotated[Path, MODEL]
+    sim: Annotated[Path, TENSORS_SIM.of("reference")]
     real: Annotated[Path, TENSORS_REAL.of("reference")]
     roles: Annotated[Path, ROLES]
     parity: Annotated[ParityAnswer, PARITY]
@@ -70,38 +75,6 @@ class Outputs:
 
     report: Annotated[ProbeAnswer, PROBE]
     curve: Annotated[str, CURVE]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """Real rows of one role; `targets` are what the model's output should be, see `Targets`."""
-
-    tensors: "NDArray[np.float32]"
-    targets: "NDArray[Any]"
-    groups: "NDArray[Any]"
-
-    def at(self, rows: "NDArray[np.int64]") -> "_Rows":
-        return _Rows(
-            tensors=self.tensors[rows], targets=self.targets[rows], groups=self.groups[rows]
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Probed:
-    """The model under examination, and how its answers are scored."""
-
-    finetune: "Finetune"
-    targets: "Classes | Numbers"
-
-    def scores(self, rows: _Rows) -> "NDArray[np.float64]":
-        return self.targets.scores(self.finetune.outputs(rows.tensors), rows.targets)
-
-    def fitted(
-        self, kind: Kind, rate: float, seed: int, rows: _Rows, judged: _Rows
-    ) -> "NDArray[np.float64]":
-        """Fit to some rows, and score others."""
-        self.finetune.fit(kind, rows.tensors, rows.targets, learning_rate=rate, seed=seed)
-        return self.scores(judged)
 
 
 def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001
@@ -116,6 +89,7 @@ def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: AR
     from sides.model import build
     from stages.finetune import Finetune, Recipe
     from stages.finetune_numbers import FinetuneNumbers
+    from stages.probe_fits import Probed
     from stages.torch_device import prepare
 
     device = prepare(params.device, NEEDS.threads)
@@ -130,10 +104,11 @@ def run(params: ProbeParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: AR
     kind = Finetune if params.classes else FinetuneNumbers
     finetune = kind(model, Recipe(steps=params.steps, batch=params.batch), device)
     fit, held_out = (_rows(inputs, role, params, targets) for role in ("fit", "diagnose"))
+    sim = _rows(inputs, None, params, targets)
     width = finetune.outputs(held_out.tensors[:1]).shape[1]
     if not params.classes and width != 1:
         return _not_applicable(f"The model has {width} outputs a row; one number is fitted.")
-    return _judged(params, _Probed(finetune=finetune, targets=targets), fit, held_out)
+    return _judged(params, Probed(finetune=finetune, targets=targets), fit, sim, held_out)
 
 
 def _not_applicable(reason: str) -> Outputs:
@@ -193,31 +168,39 @@ def _targets(params: ProbeParams) -> "Classes | Numbers | None":
     return numbers(metric, params.postprocess)
 
 
-def _rows(inputs: Inputs, role: str, params: ProbeParams, targets: "Classes | Numbers") -> _Rows:
+def _rows(
+    inputs: Inputs, role: str | None, params: ProbeParams, targets: "Classes | Numbers"
+) -> "Rows":
     import numpy as np
 
     from stages.answers import rows_of
     from stages.dataset import open_tensor
+    from stages.probe_fits import Rows
 
-    rows = rows_of(inputs.roles, "real", role, task=Metric(params.metric).task)
-    return _Rows(
-        tensors=np.asarray(open_tensor(inputs.real)[rows.positions], dtype=np.float32),
+    domain, path = ("real", inputs.real) if role else ("sim", inputs.sim)
+    rows = rows_of(inputs.roles, domain, role, task=Metric(params.metric).task)
+    return Rows(
+        tensors=np.asarray(open_tensor(path)[rows.positions], dtype=np.float32),
         targets=targets.targets(rows.labels),
         groups=rows.groups,
     )
 
 
-def _judged(params: ProbeParams, probed: _Probed, fit: _Rows, held_out: _Rows) -> Outputs:
+def _judged(
+    params: ProbeParams, probed: "Probed", fit: "Rows", sim: "Rows", held_out: "Rows"
+) -> Outputs:
     import numpy as np
 
     from assay.crossed import crossed_mean
     from assay.scores import LEVELS, LOSSES, level
+    from stages.probe_fits import draw
+    from stages.probe_ladder import Ladder
 
     metric, unchanged = probed.targets.metric, probed.scores(held_out)
     baseline = level(metric.name, unchanged, held_out.groups, num_draws=2000, seed=params.seed)
     sizes = [size for size in sorted(params.labels) if size <= len(fit.targets)]
     strata = probed.targets.strata(fit.targets)
-    draws = [_draw(strata, (params.seed, number)) for number in range(params.resamples)]
+    draws = [draw(strata, (params.seed, number)) for number in range(params.resamples)]
     smallest = [fit.at(drawn[: sizes[0]]) for drawn in draws]
     rates: dict[str, float] = {
         kind: _chosen_rate(params, probed, smallest, kind) for kind in CURVES
@@ -243,6 +226,19 @@ def _judged(params: ProbeParams, probed: _Probed, fit: _Rows, held_out: _Rows) -
     ]
     paired = tables[sizes[0], "whole_model"] - tables[sizes[0], "scratch"]
     effect = crossed_mean(paired, held_out.groups).within(*LOSSES[metric.name])
+    ladder = Ladder(
+        probed=probed,
+        real=fit,
+        sim=sim,
+        held_out=held_out,
+        unchanged=unchanged,
+        sizes=sorted(params.ladder),
+        deep_sizes=sorted(params.ladder_deep),
+        resamples=params.ladder_resamples,
+        seed=params.seed,
+        rates=rates,
+    )
+    rungs, absent = ladder.rungs(tables)
     report = ProbeReport(
         metric=metric.name,
         unit=metric.unit,
@@ -251,11 +247,13 @@ def _judged(params: ProbeParams, probed: _Probed, fit: _Rows, held_out: _Rows) -
         pretraining=_says(effect),
         pretraining_effect=estimate(effect),
         learning_rates=rates,
+        ladder=rungs,
+        not_probed=absent,
     )
     return Outputs(report=report, curve="\n".join([HEADER, *map(_line, points)]) + "\n")
 
 
-def _chosen_rate(params: ProbeParams, probed: _Probed, draws: list[_Rows], kind: Kind) -> float:
+def _chosen_rate(params: ProbeParams, probed: "Probed", draws: "list[Rows]", kind: Kind) -> float:
     """Choose by the last third of each draw, fitted on the rest: no label outside the draw is used.
 
     The held-out rows are not looked at, and the smallest draws choose for all.
@@ -273,18 +271,6 @@ def _chosen_rate(params: ProbeParams, probed: _Probed, draws: list[_Rows], kind:
                 probed.fitted(kind, rate, params.seed + number, fitted, kept).sum()
             )
     return max(reached, key=lambda rate: reached[rate])
-
-
-def _draw(strata: "NDArray[Any]", seed: tuple[int, int]) -> "NDArray[np.int64]":
-    """Order the rows so that each beginning of the order holds all strata as equally as it can."""
-    import numpy as np
-
-    shuffled = np.random.default_rng(seed).permutation(len(strata))
-    turn = np.empty(len(strata), dtype=np.int64)
-    for stratum in np.unique(strata):
-        own = shuffled[strata[shuffled] == stratum]
-        turn[own] = np.arange(len(own))
-    return shuffled[np.argsort(turn[shuffled], kind="stable")]
 
 
 def _says(effect: "Interval") -> Literal["helps", "hurts", "undecided"]:

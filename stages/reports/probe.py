@@ -46,6 +46,9 @@ class ProbePoint(Report):
     resamples: int
 
 
+Says = Literal["labels help", "the probe helps anyway", "hurts", "undecided"]
+
+
 class Rung(Report):
     """One kind on so many labels, beside the same kind on equally many labels of simulation.
 
@@ -60,7 +63,7 @@ class Rung(Report):
     sim: Estimate | None  # the same rows, fitted to labels of simulation; None: sim has too few
     gain: Estimate  # over the unchanged model, paired by row; positive is better
     labels_gain: Estimate | None  # real over sim, paired by resample and row; positive is better
-    says: Literal["labels help", "the probe helps anyway", "hurts", "undecided"]
+    says: Says
 
 
 class ProbeReport(Report):

@@ -17,6 +17,7 @@ from stages.stage import NotApplicable, to_json
 CLASSES = 4
 WIDTH = 40
 NO_PARITY = NotApplicable(not_applicable="one side only")
+SIM = np.random.default_rng(2).normal(size=(60, WIDTH)).astype(np.float32)
 DIRECTIONS = np.random.default_rng(9).normal(size=(CLASSES, WIDTH)).astype(np.float32)
 
 
@@ -58,22 +59,33 @@ def model(monkeypatch):
 
 
 def examine(
-    tmp_path: Path, *, rows=400, written=None, parity: ParityAnswer = NO_PARITY, offset=0, **params
+    tmp_path: Path,
+    *,
+    rows=400,
+    written=None,
+    parity: ParityAnswer = NO_PARITY,
+    offset=0,
+    sim_rows=1,
+    **params,
 ) -> Outputs:
     generator = np.random.default_rng(1)
     truth = np.arange(rows) // 2 % CLASSES
     real = generator.normal(size=(rows, WIDTH)) * 3 + DIRECTIONS[truth]
     np.save(tmp_path / "real.npy", real.astype(np.float32))
     written = (truth + offset) % CLASSES if written is None else written
-    lines = ["dataset,id,row,path,label,group,role", "sim,s0,0,,0,g,validation"]
+    lines = ["dataset,id,row,path,label,group,role"]
+    lines += [f"sim,s{i},{i},,{i % CLASSES},g,validation" for i in range(sim_rows)]
     for i, label in enumerate(written):
         lines.append(f"real,r{i},{i},,{label},g{i % 40},{'fit' if i % 2 else 'diagnose'}")
     (tmp_path / "roles.csv").write_text("\n".join(lines) + "\n")
+    np.save(tmp_path / "sim.npy", (SIM * 3 + DIRECTIONS[np.arange(60) % CLASSES])[:sim_rows])
     given = {"labels": [20, 40], "resamples": 3, "steps": 30, "device": "cpu"} | params
+    given = {"ladder": [], "ladder_deep": []} | given
     return run(
         ProbeParams(model="toy_model:build", classes=CLASSES, **given),
         Inputs(
             model=tmp_path,
+            sim=tmp_path / "sim.npy",
             real=tmp_path / "real.npy",
             roles=tmp_path / "roles.csv",
             parity=parity,
@@ -125,6 +137,80 @@ def test_where_the_question_does_not_apply_it_says_why(tmp_path, model, params, 
     assert isinstance(outputs.report, NotApplicable)
     assert says in outputs.report.not_applicable
     assert outputs.curve == "labels,kind,level,low,high\n"
+
+
+LADDER = {"ladder": [10, 40], "ladder_deep": [40], "sim_rows": 60}
+
+
+def test_the_ladder_holds_every_kind_beside_the_same_kind_on_labels_of_simulation(tmp_path, model):
+    report = examine(tmp_path, **LADDER).report
+    found = {(rung.kind, rung.labels) for rung in report.ladder}
+    cheap = {(kind, size) for kind in ("bias", "temperature", "last_layer") for size in (10, 40)}
+    deep = {(kind, 40) for kind in ("first_block", "lp_ft", "whole_model", "scratch")}
+    assert found == cheap | deep
+    assert set(report.not_probed) == {"bn_statistics"}
+    for rung in report.ladder:
+        assert rung.gain.value == pytest.approx(rung.real.value - report.baseline.value)
+        assert rung.labels_gain.value == pytest.approx(rung.real.value - rung.sim.value, abs=0.05)
+    still = {rung.gain.value for rung in report.ladder if rung.kind == "temperature"}
+    assert still == {0.0}, "a temperature changes no answer"
+    known = {(point.kind, point.labels): point.level for point in report.points}
+    again = {(rung.kind, rung.labels): rung.real for rung in report.ladder}
+    assert again["last_layer", 40] == known["last_layer", 40], "what is known is not fitted again"
+
+
+def test_what_labels_of_simulation_do_as_well_is_told_from_what_real_labels_buy(tmp_path, model):
+    model["model"] = toy(0)  # it knows nothing, and simulation would teach it the same
+    wide = {"sim_rows": 60, "ladder": [40], "ladder_deep": [40], "steps": 60}
+    said = {rung.kind: rung.says for rung in examine(tmp_path, **wide).report.ladder}
+    assert said["whole_model"] == "the probe helps anyway"
+
+    # In the field the labels mean something else.
+    swapped = np.array([1, 0, 3, 2])[
+        np.arange(400) // 2 % CLASSES
+    ]
+    model["model"] = toy(0)
+    said = {
+        rung.kind: rung.says for rung in examine(tmp_path, written=swapped, **wide).report.ladder
+    }
+    assert said["whole_model"] == "labels help"
+
+
+def test_without_enough_labels_of_simulation_nobody_can_tell_the_two_apart(tmp_path, model):
+    report = examine(tmp_path, ladder=[40], sim_rows=4).report
+    assert all(rung.sim is None and rung.labels_gain is None for rung in report.ladder)
+    assert {rung.says for rung in report.ladder} <= {"undecided", "hurts"}
+
+
+def test_refreshed_statistics_are_those_of_the_rows_and_need_no_label():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 3))
+    rows = np.random.default_rng(0).normal(5, 2, (300, 6)).astype(np.float32)
+    finetune = Finetune(model, Recipe(steps=5, batch=10), "cpu")
+    finetune.fit("bn_statistics", rows, np.zeros(300, np.int64), learning_rate=0.1, seed=0)
+    state = model.state_dict()
+    np.testing.assert_allclose(state["0.running_mean"], rows.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(state["0.running_var"], rows.var(axis=0, ddof=1), rtol=1e-4)
+    assert torch.equal(state["1.weight"], finetune.own["1.weight"])
+    assert model[0].momentum == 0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "fitted"),
+    [
+        ("first_block", {"0.weight", "0.bias"}),
+        ("lp_ft", {"0.weight", "0.bias", "2.weight", "2.bias"}),
+    ],
+)
+def test_each_kind_fits_its_own_part(kind, fitted):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3))
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    rows = np.random.default_rng(0).normal(size=(30, 6)).astype(np.float32)
+    finetune = Finetune(model, Recipe(steps=6, batch=10), "cpu")
+    finetune.fit(kind, rows, np.arange(30) % 3, learning_rate=0.1, seed=0)
+    state = model.state_dict().items()
+    assert {key for key, value in state if not torch.equal(value, before[key])} == fitted
 
 
 def test_parity_that_holds_is_no_obstacle(tmp_path, model):
@@ -198,13 +284,19 @@ def examine_numbers(tmp_path: Path, *, metric="r2", **params) -> Outputs:
     real = generator.normal(size=(400, WIDTH)).astype(np.float32)
     truth = real @ SLOPES / 6 * SCALE + SHIFT + 0.2 * generator.normal(size=400)
     np.save(tmp_path / "real.npy", real)
+    np.save(tmp_path / "sim.npy", real[:1])
     lines = ["dataset,id,row,path,label,group,role", "sim,s0,0,,20.5,g,validation"]
     for i, label in enumerate(truth):
         lines.append(f"real,r{i},{i},,{label:.4f},g{i % 40},{'fit' if i % 2 else 'diagnose'}")
     (tmp_path / "roles.csv").write_text("\n".join(lines) + "\n")
     given = {"labels": [20, 100], "resamples": 3, "steps": 60, "device": "cpu"} | params
+    given = {"ladder": [], "ladder_deep": []} | given
     inputs = Inputs(
-        model=tmp_path, real=tmp_path / "real.npy", roles=tmp_path / "roles.csv", parity=NO_PARITY
+        model=tmp_path,
+        sim=tmp_path / "sim.npy",
+        real=tmp_path / "real.npy",
+        roles=tmp_path / "roles.csv",
+        parity=NO_PARITY,
     )
     return run(
         ProbeParams(model="toy_model:build", metric=metric, unit="K", **given), inputs, tmp_path
@@ -266,7 +358,11 @@ def test_a_unit_that_postprocessing_makes_is_followed(tmp_path, model):
 def test_what_is_no_torch_module_is_never_a_failed_run(tmp_path, stated, says):
     (tmp_path / "roles.csv").write_text("dataset,id,row,path,label,group,role\n")
     inputs = Inputs(
-        model=tmp_path, real=tmp_path / "real.npy", roles=tmp_path / "roles.csv", parity=NO_PARITY
+        model=tmp_path,
+        sim=tmp_path / "sim.npy",
+        real=tmp_path / "real.npy",
+        roles=tmp_path / "roles.csv",
+        parity=NO_PARITY,
     )
     params = ProbeParams(**({"model": "toy_model:build", "classes": 3} | stated))
     report = run(params, inputs, tmp_path).report
