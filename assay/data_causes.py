@@ -8,6 +8,7 @@ from assay.intervals import Interval
 from assay.shares import Shares
 
 WORTH_A_NAME = 0.5  # of the loss: a smaller rest, beside a named cause, is not told as a cause
+WORTH_BESIDE = 0.25  # of the loss: what regains less than that may regain what the first one does
 NOT_STATED = 0.7  # what a name counts for that does not say how much it explains
 LIKELY = 0.05  # a p-value beyond it speaks against a suspect that nothing else shows
 
@@ -34,7 +35,7 @@ def data_causes(
     left = loss.value - sum(_value(one.explains) for one in causes if one.clear)
     noise = loss.value - loss.low
     for one in _proven(suspects):
-        if causes and left <= max(margin, noise):
+        if causes and (left <= max(margin, noise) or _value(one.cost) < WORTH_BESIDE * loss.value):
             break
         causes.append(_named(one))
         left -= _value(one.cost)
