@@ -81,6 +81,8 @@ def affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
             continue
         known = snap(slope, offset, float(y.std()), float(np.abs(x).mean()))
         if known is None:
+            nothing = TOLERANCE * (float(y.std()) + abs(slope) * float(np.abs(x).mean()))
+            offset = 0.0 if abs(offset) <= nothing else offset  # noqa: PLW2901
             yield _propose(slope, offset, f"{abs(slope):.6g}", 1.3)
         else:
             yield _propose(*known, 1.0 if abs(known[1]) in OFFSETS else 1.1)

@@ -7,17 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.explain.affine import affine
+from assay.explain.bands import bands
 from assay.explain.box_format import box_format
 from assay.explain.channel_affine import channel_affine
 from assay.explain.channel_order import channel_order
 from assay.explain.channels import channels
+from assay.explain.codes import codes
+from assay.explain.colour import colour
 from assay.explain.curve import gamma, monotone_curve
 from assay.explain.frame import frame
+from assay.explain.functions import functions
 from assay.explain.kernel import kernel
 from assay.explain.lag import lag
 from assay.explain.layout import layout
+from assay.explain.per_sample import per_sample
 from assay.explain.proposal import Explainer, Explanation
 from assay.explain.quantise import clip, quantise, wrap
+from assay.explain.resampled import resampled
 from assay.explain.search import search
 from assay.explain.translation import translation
 from assay.explain.turns import turns
@@ -33,13 +39,15 @@ MOVES: tuple[Explainer, ...] = (
     translation,
     lag,
 )
-FILTERS: tuple[Explainer, ...] = (kernel, box_format)
+FILTERS: tuple[Explainer, ...] = (functions, kernel, colour, per_sample, resampled, box_format)
 MAPS: tuple[Explainer, ...] = (
     affine,
     units,
     channel_affine,
     gamma,
     monotone_curve,
+    codes,
+    bands,
     quantise,
     clip,
     wrap,

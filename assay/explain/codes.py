@@ -1,0 +1,57 @@
+"""Whole numbers that stand for things, given by another table: ids, tokens, categories."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.explain.proposal import Array, Proposal, Samples, of_planes
+from assay.explain.score import aligned
+
+MAX_CODES = 4096
+MIN_SEEN = 4  # values a code, in the mean: a table through fewer says little
+AGREE = 0.995  # of the values
+NAMED = 3
+
+
+def codes(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
+    """Propose the table from the reference's codes to the candidate's, where it is one.
+
+    A table that only rises or falls is a map of numbers, and told by other explainers.
+    """
+    if not aligned(reference, candidate):
+        return
+    had, got = reference.values, candidate.values
+    if not (np.array_equal(had, np.rint(had)) and np.array_equal(got, np.rint(got))):
+        return
+    known, at = np.unique(had, return_inverse=True)
+    if not 1 < len(known) <= MAX_CODES or had.size < MIN_SEEN * len(known):
+        return
+    table = _table(at.ravel(), got.ravel(), len(known))
+    steps = np.diff(table)
+    if (
+        (table[at.ravel()] == got.ravel()).mean() < AGREE
+        or (steps >= 0).all()
+        or (steps <= 0).all()
+    ):
+        return
+    moved = [(int(a), int(b)) for a, b in zip(known, table, strict=True) if a != b]
+    told = ", ".join(f"{a} as {b}" for a, b in moved[:NAMED])
+    more = f" and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
+    same = set(known) == set(table)
+    what = "codes exchanged" if same else "codes by another table"
+
+    def apply(planes: Array) -> Array:
+        places = np.clip(np.searchsorted(known, planes), 0, len(known) - 1)
+        return np.where(known[places] == planes, table[places], planes)
+
+    yield of_planes("code_table", f"{what}: {told}{more}", apply, cost=1.4, num_codes=len(known))
+
+
+def _table(at: NDArray[np.intp], got: Array, size: int) -> Array:
+    """Give each code the candidate's most frequent one."""
+    pairs, counts = np.unique(np.stack([at, got]), axis=1, return_counts=True)
+    table = np.zeros(size)
+    for place in np.argsort(counts):
+        table[int(pairs[0, place])] = pairs[1, place]
+    return table
