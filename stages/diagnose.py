@@ -6,15 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field as Knob
 
-from stages.figures import estimate
 from stages.metric import Metric
 from stages.reports.diagnose import (
     DIAGNOSE,
     DiagnoseReport,
-    Evidence,
-    Finding,
-    Level,
-    Part,
 )
 from stages.reports.environments import ENVIRONMENTS, EnvironmentsReport
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
@@ -25,23 +20,18 @@ from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
 from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import ROLES
-from stages.reports.suspect import Component, Ranked
 from stages.reports.swap import SWAP, SwapAnswer, SwapReport
 from stages.stage import FromCase, MetricName, NotApplicable, Params, Share, Stage
 
 if TYPE_CHECKING:
-    from assay.causes import Cause, Seen
+    from assay.causes import Seen
     from assay.intervals import Interval
-    from assay.posterior import Weighed
     from assay.scores import Scores
     from assay.shares import Shares
     from stages.answers import Rows
     from stages.scene import Scene
     from stages.situations import Situations
     from stages.suspicions import Suspecting
-
-
-MOST_RANKED = 6
 
 
 class DiagnoseParams(Params):
@@ -99,6 +89,7 @@ def run(params: DiagnoseParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     from assay.ranking import rank
     from assay.shares import attribute
     from assay.weighing import weigh
+    from stages.diagnosis import told
 
     seen_by = _situations(params, inputs)
     steps = inputs.swap.steps if isinstance(inputs.swap, SwapReport) else []
@@ -110,7 +101,7 @@ def run(params: DiagnoseParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     seen = _seen(inputs, scene, seen_by, tolerance)
     causes = rank(shares, seen, margin=scene.margin)
     weighed = weigh(causes, shares, seen, margin=scene.margin)
-    return Outputs(report=_report(causes, weighed, scene))
+    return Outputs(report=told(causes, weighed, scene))
 
 
 def _situations(params: DiagnoseParams, inputs: Inputs) -> "Situations":
@@ -214,82 +205,6 @@ def _seen(inputs: Inputs, scene: "Scene", seen_by: "Situations", tolerance: floa
         rules_differ=seen_by.rules_differ(tolerance),
         suspects=suspected(scene.suspects),
     )
-
-
-def _report(
-    causes: "tuple[Cause, ...]", weighed: "tuple[Weighed, ...]", scene: "Scene"
-) -> DiagnoseReport:
-    from stages import verdicts
-    from stages.actions import action, mend_first
-    from stages.evidence import evidence
-    from stages.facts_evidence import facts
-    from stages.questions import questions
-
-    shares = scene.shares
-    names: list[Component] = ["data", "preprocessing", "model", "postprocessing", "deployment"]
-    sure = {one.cause: one.confidence for one in weighed if one.cause is not None}
-    losses = {"data": shares.data, **shares.parts}
-    return DiagnoseReport(
-        verdict=verdicts.verdict(causes, scene),
-        measured_as=scene.metric.word,
-        metric=scene.metric.name,
-        unit=scene.metric.unit,
-        levels=[
-            Level(name=name, metric=estimate(metric.shown(found)), measured=metric.name)
-            for name, metric, found in scene.levels()
-        ],
-        gap=None if shares.gap is None else estimate(shares.gap),
-        rows_say=verdicts.rows(scene),
-        gap_says=f"{verdicts.gap(scene)} {verdicts.paired(causes, scene)}".strip(),
-        parts=[
-            Part(component=name, loss=estimate(loss))
-            for name in names
-            if (loss := losses.get(name)) is not None
-        ],
-        parts_say=verdicts.parts(scene),
-        findings=[
-            Finding(
-                component=cause.component,
-                kind=cause.kind,
-                step=cause.step,
-                title=verdicts.title(cause, scene),
-                explains=None if cause.explains is None else estimate(cause.explains),
-                strength=cause.strength,
-                evidence=[*evidence(cause, scene), *facts(cause, scene)],
-                action=action(cause, scene),
-                harmless=cause.harmless,
-                undecided=cause.undecided,
-                confidence=round(sure[at], 4),
-            )
-            for at, cause in enumerate(causes)
-        ],
-        ranked=_ranked(weighed),
-        weighed=[
-            Evidence(component=one.component, kind=one.kind, figures=dict(one.figures))
-            for one in weighed
-        ],
-        questions=questions(causes, scene),
-        actions=mend_first(causes, scene),
-        not_examined=verdicts.not_examined(scene),
-        margin=scene.margin,
-        margin_share=scene.margin_share,
-        agreement_within=scene.within,
-    )
-
-
-def _ranked(weighed: "tuple[Weighed, ...]") -> list[Ranked]:
-    from assay.posterior import likeliest
-    from stages.kinds import kind_title
-
-    return [
-        Ranked(
-            component=one.component,
-            kind=one.kind,
-            title=kind_title(one.component, one.kind),
-            confidence=round(one.confidence, 4),
-        )
-        for one in likeliest(weighed)[:MOST_RANKED]
-    ]
 
 
 STAGE = Stage(run, image="base")

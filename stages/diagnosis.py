@@ -1,0 +1,89 @@
+"""A diagnosis in words: verdict, causes with their evidence, answers with their confidence."""
+
+from assay.causes import Cause
+from assay.posterior import Weighed, likeliest
+from stages import verdicts
+from stages.actions import action, mend_first
+from stages.evidence import evidence
+from stages.facts_evidence import facts
+from stages.figures import estimate
+from stages.kinds import kind_title
+from stages.questions import questions
+from stages.reports.diagnose import DiagnoseReport, Evidence, Finding, Level, Part
+from stages.reports.suspect import Component, Ranked
+from stages.scene import Scene
+
+MOST_RANKED = 6
+
+
+def told(causes: tuple[Cause, ...], weighed: tuple[Weighed, ...], scene: Scene) -> DiagnoseReport:
+    """Write the report.
+
+    Args:
+        causes: as ranked.
+        weighed: what speaks for each answer.
+        scene: what the sentences may speak of.
+    """
+    shares = scene.shares
+    names: list[Component] = ["data", "preprocessing", "model", "postprocessing", "deployment"]
+    sure = {one.cause: one.confidence for one in weighed if one.cause is not None}
+    losses = {"data": shares.data, **shares.parts}
+    return DiagnoseReport(
+        verdict=verdicts.verdict(causes, scene),
+        measured_as=scene.metric.word,
+        metric=scene.metric.name,
+        unit=scene.metric.unit,
+        levels=[
+            Level(name=name, metric=estimate(metric.shown(found)), measured=metric.name)
+            for name, metric, found in scene.levels()
+        ],
+        gap=None if shares.gap is None else estimate(shares.gap),
+        rows_say=verdicts.rows(scene),
+        gap_says=f"{verdicts.gap(scene)} {verdicts.paired(causes, scene)}".strip(),
+        parts=[
+            Part(component=name, loss=estimate(loss))
+            for name in names
+            if (loss := losses.get(name)) is not None
+        ],
+        parts_say=verdicts.parts(scene),
+        findings=[_finding(cause, sure[at], scene) for at, cause in enumerate(causes)],
+        ranked=_ranked(weighed),
+        weighed=[
+            Evidence(component=one.component, kind=one.kind, figures=dict(one.figures))
+            for one in weighed
+        ],
+        questions=questions(causes, scene),
+        actions=mend_first(causes, scene),
+        not_examined=verdicts.not_examined(scene),
+        margin=scene.margin,
+        margin_share=scene.margin_share,
+        agreement_within=scene.within,
+    )
+
+
+def _finding(cause: Cause, confidence: float, scene: Scene) -> Finding:
+    return Finding(
+        component=cause.component,
+        kind=cause.kind,
+        step=cause.step,
+        title=verdicts.title(cause, scene),
+        explains=None if cause.explains is None else estimate(cause.explains),
+        strength=cause.strength,
+        evidence=[*evidence(cause, scene), *facts(cause, scene)],
+        action=action(cause, scene),
+        harmless=cause.harmless,
+        undecided=cause.undecided,
+        confidence=round(confidence, 4),
+    )
+
+
+def _ranked(weighed: tuple[Weighed, ...]) -> list[Ranked]:
+    return [
+        Ranked(
+            component=one.component,
+            kind=one.kind,
+            title=kind_title(one.component, one.kind),
+            confidence=round(one.confidence, 4),
+        )
+        for one in likeliest(weighed)[:MOST_RANKED]
+    ]
