@@ -13,6 +13,7 @@ from importlib import metadata, util
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from sides import case_code
+from sides.parameters import facts
 from sides.weights import dtypes_of, files_of
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def _parameters(files: List[Tuple[str, Path]], model: Any) -> Dict[str, Any]:
         "tensors": len(found),
         "values": sum(dtypes.values()),
         "dtypes": dict(sorted(dtypes.items())),
+        **facts(files, model),
     }
     return {"parameters": parameters, "why_no_parameters": None}
 

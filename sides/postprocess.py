@@ -20,6 +20,11 @@ OTHER = {"reference": "candidate", "candidate": "reference"}
 BATCH = 4096
 RECORDED = "recorded: how its labels follow from its outputs was not logged."
 
+FINE = (4801, 12.0)  # of two classes: scores on the grid, and how far it reaches; logits
+COARSE = (801, 20.0)  # of more
+MOST_CLASSES, MOST_WIDTH = 4, 1000
+SHARES = 0.01  # so near to 1 rows of shares sum
+
 
 def run(params: Dict[str, Any], inputs: Dict[str, Optional[Path]], into: Path, side: str) -> None:
     """Write report.json and labels/ as `stages.reports.postprocess` says."""
@@ -42,7 +47,9 @@ def run(params: Dict[str, Any], inputs: Dict[str, Optional[Path]], into: Path, s
             except CaseCodeError as error:
                 text = str(error)
                 errors[name] = text.splitlines()[0] if privacy.is_private() else text
-    (into / "labels" / "sets.json").write_text(json.dumps(sorted(sets)) + "\n", encoding="utf-8")
+    probe = None if rule is None else _probe(rule, folder, into / "labels")
+    told = json.dumps({"sets": sorted(sets), "probe": probe})
+    (into / "labels" / "sets.json").write_text(told + "\n", encoding="utf-8")
     report = {
         "schema_version": 1,
         "side": side,
@@ -85,3 +92,42 @@ def _apply(rule: Rule, folder: Path, name: str, into: Path) -> Any:
             writer.drop()
             raise
     return len(outputs), same
+
+
+def _probe(rule: Rule, folder: Path, into: Path) -> Optional[Dict[str, Any]]:
+    """Ask the rule about made-up outputs: one class's score from low to high, the others at 0.
+
+    Where the label appears is the rule's threshold, whatever outputs the samples have. A rule that
+    does not take them is not asked.
+    """
+    path = next((folder / f"{one}.npy" for one in SETS if (folder / f"{one}.npy").exists()), None)
+    if rule.task != "classification" or path is None:
+        return None
+    seen = RowReader(path).read(0, BATCH)
+    if not len(seen) or seen.shape[1] > MOST_WIDTH or not np.isfinite(seen).any():
+        return None
+    width = seen.shape[1]
+    steps, reach = FINE if width <= 2 else COARSE  # noqa: PLR2004
+    classes = [width - 1] if width <= 2 else list(range(min(width, MOST_CLASSES)))  # noqa: PLR2004
+    grid = np.linspace(-reach, reach, steps)
+    shares = bool(_are_shares(seen[np.isfinite(seen).all(axis=1)]))
+    labels = []
+    for one in classes:
+        raw = np.zeros((steps, width), np.float32)
+        raw[:, one] = grid
+        if shares:
+            raised = 0.5 * (1 + np.tanh(0.5 * grid))
+            raw[:] = ((1 - raised) / max(width - 1, 1))[:, None]
+            raw[:, one] = raised
+        try:
+            labels.append(np.asarray(rule.label(raw)).astype(rule.dtype))
+        except CaseCodeError:
+            return None
+    np.save(str(into / "probe.labels.npy"), np.stack(labels))
+    return {"classes": classes, "reach": reach, "width": width, "shares": shares}
+
+
+def _are_shares(raw: Any) -> bool:
+    if not len(raw) or raw.min() < 0 or raw.max() > 1:
+        return False
+    return raw.shape[1] == 1 or bool(np.abs(raw.sum(axis=1) - 1).max() < SHARES)

@@ -36,8 +36,7 @@ def dtypes_of(files: List[Tuple[str, Path]], model: Any) -> Tuple[Optional[Types
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        state = model.state_dict().values()
-        return [(str(it.dtype).replace("torch.", ""), int(it.numel())) for it in state], ""
+        return _state(model.state_dict()), ""
     found: Types = []
     reasons = []
     for name, path in files:
@@ -120,8 +119,15 @@ def _exported(path: Path) -> Types:
 
 
 def _state(state: Dict[str, Any]) -> Types:
-    tensors = [it for it in state.values() if hasattr(it, "numel")]
+    tensors = [it for value in state.values() for it in _tensors(value)]
     return [(str(it.dtype).replace("torch.", ""), int(it.numel())) for it in tensors]
+
+
+def _tensors(value: Any) -> List[Any]:
+    """Return a value's tensors: a quantised layer packs weight and bias into one."""
+    if isinstance(value, (list, tuple)):
+        return [it for part in value for it in _tensors(part)]
+    return [value] if hasattr(value, "numel") else []
 
 
 READERS = {

@@ -1,6 +1,8 @@
 """What a side's environment, weights, model and steps are."""
 
-from stages.stage import At, Report
+from pydantic import Field
+
+from stages.stage import At, Report, Share
 
 COLLECT = At("artifacts/collect-{side}/report.json")
 
@@ -11,6 +13,10 @@ class Parameters(Report):
     tensors: int
     values: int
     dtypes: dict[str, int]  # type -> how many of the values
+    digest: str | None = None  # of the numbers, whatever file or order they come in
+    samples: list[list[float]] = Field(default_factory=list)  # of some tensors, some numbers
+    sizes: list[int] = Field(default_factory=list)  # of these tensors
+    from_file: Share | None = None  # of the built model's numbers: in the files of weights too
 
 
 class ModelFacts(Report):

@@ -7,7 +7,9 @@ POSTPROCESSED = At("artifacts/postprocess-{side}/labels")
 """`<set>.labels.npy` (rows,), of the sets `real-reference` and `real-candidate` (whose steps made
 the tensors): this side's postprocessing of the other side's raw outputs. In the type of
 `stages.reports.predict.OUTPUTS`. A set that is not there says why in the report's `errors`;
-`sets.json` lists those that are: it may be none, and DVC keeps no empty folder."""
+`sets.json`: `sets` that are there (DVC keeps no empty folder), and `probe`: null, or what the rule
+was asked besides, `{classes, reach, width, shares}`: `probe.labels.npy` (classes, steps) holds the
+labels of made-up outputs in which one class's score goes from -reach to reach, the others 0."""
 
 
 class PostprocessReport(Report):

@@ -1,0 +1,111 @@
+"""Two models given the same tensors: the first layer that differs, and which numbers fit it.
+
+Two runtimes sum in another order, so that float32 answers differ by some 1e-6 of their size; a
+half has 11 bits (4.9e-4) and ends at 65504, a bfloat16 has 8 bits (3.9e-3) (IEEE 754-2019;
+Kalamkar et al. 2019). What a format cannot hold shows in the range of a layer, not in its mean.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Format = Literal["float16", "bfloat16"]
+
+HALF_LARGEST = 65504.0
+FLOAT_ERROR = 1e-4  # of a layer's size: other kernels and folded batch norms
+ROUNDED = {"float16": 0.02, "bfloat16": 0.1}  # most that a format does through a whole network
+LEAST_VALUES = 8  # finite numbers that are no small whole ones, to know a format by
+
+
+def layer_error(reference: ArrayLike, candidate: ArrayLike) -> float | None:
+    """Return the root mean square difference over the reference's size; None: nothing is finite.
+
+    Size, not spread: a layer that answers nearly the same to all rows is not all difference.
+    """
+    ours, theirs = np.asarray(reference, np.float64), np.asarray(candidate, np.float64)
+    finite = np.isfinite(ours) & np.isfinite(theirs)
+    if not finite.any():
+        return None
+    size = float(np.sqrt(np.mean(ours[finite] ** 2)))
+    apart = float(np.sqrt(np.mean((ours[finite] - theirs[finite]) ** 2)))
+    return apart / size if size else float(apart > 0)
+
+
+def same_places(reference: ArrayLike, candidate: ArrayLike) -> bool:
+    """Tell whether both are finite at the same places."""
+    return bool(np.array_equal(np.isfinite(reference), np.isfinite(candidate)))
+
+
+def number_format(values: ArrayLike) -> Format | None:
+    """Tell the narrowest format that holds every finite number; None: float32, or unclear.
+
+    Small whole numbers and simple fractions fit any format, and tell nothing.
+
+    >>> number_format(np.float16([0.1, 0.7, 3.3, 5.1, 0.3, 0.9, 1.1, 7.7]).astype(np.float32))
+    'float16'
+    """
+    numbers: NDArray[np.float32] = np.asarray(values, np.float32).ravel()
+    numbers = numbers[np.isfinite(numbers) & (numbers != np.round(numbers * 16) / 16)]
+    if len(np.unique(numbers)) < LEAST_VALUES:
+        return None
+    if not (numbers.view(np.uint32) & np.uint32(0xFFFF)).any():
+        return "bfloat16"
+    with np.errstate(over="ignore"):
+        half = numbers.astype(np.float16).astype(np.float32)
+    return "float16" if np.array_equal(half, numbers) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One layer of both models, in the order in which they run."""
+
+    name: str
+    error: float | None
+    same_places: bool
+    max_abs: tuple[float | None, float | None]  # reference, candidate
+    not_finite: tuple[int, int]
+
+    def differs(self, tolerance: float) -> bool:
+        """Tell whether it differs by more than sums in another order do."""
+        worse = self.not_finite[1] > self.not_finite[0]
+        return worse or not self.same_places or (self.error is not None and self.error > tolerance)
+
+
+def first_difference(steps: Sequence[Step], tolerance: float) -> Step | None:
+    """Return the first layer that differs; what follows it inherits the difference."""
+    return next((step for step in steps if step.differs(tolerance)), None)
+
+
+def overflow(steps: Sequence[Step]) -> Step | None:
+    """Return the first layer at which the candidate leaves the range that the reference stays in.
+
+    The candidate is not finite where the reference is; or it is cut at a half's largest number.
+    """
+    for step in steps:
+        ours, theirs = step.max_abs
+        if step.not_finite[1] > step.not_finite[0]:
+            return step
+        cut = theirs is not None and abs(theirs - HALF_LARGEST) < 1
+        if cut and ours is not None and ours > HALF_LARGEST + 1:
+            return step
+    return None
+
+
+def beyond_half(steps: Sequence[Step]) -> Step | None:
+    """Return the first layer whose values in the reference a half cannot hold."""
+    held = (step for step in steps if step.max_abs[0] is not None)
+    return next((step for step in held if (step.max_abs[0] or 0.0) > HALF_LARGEST), None)
+
+
+def jump(steps: Sequence[Step]) -> float | None:
+    """Return by how many times the error grows most from one layer to the next.
+
+    Rounding grows slowly through a network; another operator or other weights come at once.
+    """
+    errors = [max(step.error, 1e-9) for step in steps if step.error is not None]
+    return max((later / earlier for earlier, later in pairwise(errors)), default=None)
