@@ -1,5 +1,7 @@
 """How far apart are two sets, column by column? The Kolmogorov-Smirnov distance of many at once."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -33,13 +35,12 @@ def ks_distances(left: ArrayLike, right: ArrayLike) -> NDArray[np.float64]:
     if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError(f"columns differ: {sides[0].shape[1]} and {sides[1].shape[1]}")
     narrow = all(np.can_cast(side.dtype, np.float32) for side in sides)
-    kind = np.float32 if narrow else np.float64
     found = np.empty(sides[0].shape[1])
     for column in range(len(found)):
-        values = [side[:, column].astype(kind) for side in sides]
-        if not all(np.isfinite(value).all() for value in values):
+        one, other = (_column(side, column, narrow=narrow) for side in sides)
+        if not (np.isfinite(one).all() and np.isfinite(other).all()):
             raise ValueError(f"column {column} is not finite: leave those rows out first")
-        found[column] = _distance(*values)
+        found[column] = _distance(one, other)
     return found
 
 
@@ -58,16 +59,19 @@ def ks_p_values(distances: ArrayLike, num_left: int, num_right: int) -> NDArray[
     return np.asarray(np.where(scaled < SMALL, 1.0, np.clip(series, 0, 1)))
 
 
+def _column(side: NDArray[Any], column: int, *, narrow: bool) -> NDArray[np.floating]:
+    return side[:, column].astype(np.float32) if narrow else side[:, column].astype(np.float64)
+
+
 def _distance(left: NDArray[np.floating], right: NDArray[np.floating]) -> float:
     packed = np.concatenate([_keys(left), _keys(right) | np.uint64(1)])
     packed.sort()
-    of_right = (packed & np.uint64(1)).astype(np.int64)
-    num_right = np.cumsum(of_right)
-    num_left = np.arange(1, len(packed) + 1) - num_right
+    num_right = np.cumsum((packed & np.uint64(1)).view(np.int64))
+    num_both = np.arange(1, len(packed) + 1)
     value = packed >> np.uint64(1)
     last = np.append(value[1:] != value[:-1], True)  # of each run of equal values
     # Counts, times the other side's rows, are whole: the distance is exact until the division.
-    gaps = np.abs(num_left[last] * len(right) - num_right[last] * len(left))
+    gaps = np.abs(num_both[last] * len(right) - num_right[last] * len(packed))
     return float(gaps.max() / (len(left) * len(right)))
 
 
