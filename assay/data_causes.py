@@ -41,7 +41,9 @@ def data_causes(
         left -= _value(one.cost)
     enough = WORTH_A_NAME * loss.value if causes else 0.0
     if left > max(margin, enough, noise if causes else 0.0):
-        causes.append(_rest(loss, left, domains_part=domains_part))
+        rest = next((one for one in suspects if one.kind in UNNAMED), None)
+        parted = domains_part or (rest is not None and rest.kind == GAP)
+        causes.append(_rest(loss, left, rest, domains_part=parted))
     return causes
 
 
@@ -85,7 +87,7 @@ def _named(one: Suspected) -> Cause:
     )
 
 
-def _rest(loss: Interval, left: float, *, domains_part: bool) -> Cause:
+def _rest(loss: Interval, left: float, told: Suspected | None, *, domains_part: bool) -> Cause:
     taken = loss.value - left
     return Cause(
         component="data",
@@ -95,6 +97,7 @@ def _rest(loss: Interval, left: float, *, domains_part: bool) -> Cause:
         explains=replace(loss, value=left, low=loss.low - taken, high=loss.high - taken),
         strength="strong" if domains_part else "moderate",
         harmless=False,
+        suspect=told,
     )
 
 

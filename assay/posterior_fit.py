@@ -14,7 +14,9 @@ COEFFICIENTS: Mapping[str, float] = {
     "first": 1.0,
     "harmless": -4.0,
     "undecided": 0.5,
-    "changes": 2.0,
+    "changes": 3.0,
+    "sim_clear": 1.2,
+    "sim_sure": 1.5,
     "fact": 2.5,
     "step": 0.3,
     "model": 0.0,
@@ -27,4 +29,7 @@ COEFFICIENTS: Mapping[str, float] = {
     "none_quiet": 3.5,
     "none_strongest": -6.0,
     "none_gap": -3.0,
+    "none_changes": -4.0,
+    "none_sim_clear": -1.5,
+    "none_sim_sure": -2.0,
 }

@@ -9,14 +9,16 @@
 | named, explained | it has a name; the share of what differs that the name explains beyond 90 % |
 | alternatives | other names that fit as well, 3 and more being 1 |
 | first | nothing costs more than it |
-| undecided, changes | it may cost nothing; the share of answers that it changes |
+| undecided | it may cost nothing |
+| changes | the share of answers that it changes, which needs no labels |
+| sim_clear, sim_sure | the deployment's loss on validation, likewise; of what is not the data |
 | harmless | its cost is shown to lie within the margin |
 | fact | it was read off, not estimated |
 | unlikely | its p-value, where there is one |
 | step, model, data, rest | what it is of; the rest is what no name in the data explains |
 | hint | it is no finding: a stage suspects it, and the metric does not show it |
 | other | the second name of something that has a likelier one |
-| none, none_* | nothing broke: no finding, the strongest finding, how sure the gap is |
+| none, none_* | nothing broke: no finding, the strongest one, the gap, and as above |
 """
 
 from collections.abc import Sequence
@@ -50,11 +52,13 @@ def weigh(
     found = []
     for at, cause in enumerate(causes):
         figures = _of_cause(cause, total, dearest, margin)
+        if cause.component != "data" and not cause.harmless:
+            figures |= _on_sim(shares.on_sim, margin)
         found.append(Weighed(component=cause.component, kind=cause.kind, figures=figures, cause=at))
         found += _others(cause, figures)
     used = {cause.suspect.at for cause in causes if cause.suspect is not None}
     found += [_hint(one, margin) for one in seen.suspects if one.at not in used]
-    return (*found, _rest(causes, shares, seen, margin), _nothing(causes, shares))
+    return (*found, _rest(causes, shares, seen, margin), _nothing(causes, shares, margin))
 
 
 def _guilty(cause: Cause) -> bool:
@@ -69,7 +73,8 @@ def _of_cause(cause: Cause, total: float, dearest: float, margin: float) -> dict
         figures["first"] = float(value >= dearest)
     elif not cause.harmless:
         figures["undecided"] = 1.0
-        figures["changes"] = 0.0 if cause.changes is None else _clipped(cause.changes.value)
+    if cause.changes is not None and not cause.harmless:
+        figures["changes"] = _clipped(cause.changes.value)
     if cause.masked:
         figures["clear"] = 1.0  # validation shows it
     figures |= _of_name(cause.kind, cause.explained, cause.alternatives)
@@ -87,6 +92,12 @@ def _of_cost(found: Interval | None, margin: float) -> dict[str, float]:
         "sure": _clipped(_z(found) / CERTAIN_Z),
         "material": _clipped(value / (MANY_MARGINS * margin)) if margin > 0 else 1.0,
     }
+
+
+def _on_sim(found: Interval | None, margin: float) -> dict[str, float]:
+    """Take what the whole candidate loses on validation, which has more rows and no other fault."""
+    figures = _of_cost(found, margin)
+    return {f"sim_{name}": figures[name] for name in ("clear", "sure") if figures.get(name)}
 
 
 def _of_name(kind: str, explained: float, alternatives: int) -> dict[str, float]:
@@ -141,7 +152,7 @@ def _rest(causes: Sequence[Cause], shares: Shares, seen: Seen, margin: float) ->
     return Weighed(component="data", kind=kind, figures=_told(figures))
 
 
-def _nothing(causes: Sequence[Cause], shares: Shares) -> Weighed:
+def _nothing(causes: Sequence[Cause], shares: Shares, margin: float) -> Weighed:
     accused = [cause for cause in causes if not cause.harmless and not cause.undecided]
     strongest = max((_z(c.explains) for c in accused if c.explains is not None), default=0.0)
     figures = {
@@ -149,8 +160,15 @@ def _nothing(causes: Sequence[Cause], shares: Shares) -> Weighed:
         "none_quiet": float(not accused),
         "none_strongest": _clipped(strongest / CERTAIN_Z),
         "none_gap": _clipped(_z(shares.gap) / CERTAIN_Z) if shares.gap is not None else 0.0,
+        "none_changes": max((_of_changes(cause) for cause in causes), default=0.0),
     }
+    sim = _on_sim(shares.on_sim, margin)
+    figures |= {f"none_{name}": value for name, value in sim.items()}
     return Weighed(component="none", kind="none", figures=_told(figures))
+
+
+def _of_changes(cause: Cause) -> float:
+    return 0.0 if cause.changes is None or cause.harmless else _clipped(cause.changes.value)
 
 
 def _z(found: Interval) -> float:
