@@ -8,8 +8,10 @@ MITIGATE = At("artifacts/mitigate/report.json")
 OFFERS = At("artifacts/mitigate/offers")
 """`<kind>/`: the file of an offer and `load.txt`, two lines of Python that load and use it with
 numpy (safetensors where it holds weights) and nothing of ours, run in that folder. They take
-`outputs` (rows, outputs), `tensors` (rows, ...) or `labels` (rows,), and leave `answer`.
-`kinds.json` lists what is there: it may be nothing, and DVC keeps no empty folder."""
+`outputs` (rows, outputs), `tensors` (rows, ...), `labels` or `confidence` (rows,) of the candidate,
+and leave `answer`. `abstain/` belongs to the safe mode. `kinds.json` lists what is there: it may be
+nothing, and DVC keeps no empty folder."""
+ABSTAIN = "abstain"
 
 Kind = Literal[
     "reference_steps",
@@ -28,7 +30,6 @@ Kind = Literal[
     "reference_model",
     "reference_side",
     "last_good",
-    "abstain",
 ]
 Measure = Literal["metric", "brier"]  # brier: of the confidence; 0 is best, and less is better
 Acts = Literal["steps", "tensors", "model", "outputs", "labels", "confidence", "deployment"]
@@ -91,7 +92,6 @@ class MitigateReport(Report):
     why_no_abstaining: str = ""
     margin: float  # by which sim may get worse, in the metric
     alpha: Share  # what Holm's adjusted p is held to
-    held_out: str = ""  # sha256 of the rows that judged; see the ledger of looks
 
     def offer(self, kind: str) -> Offer | None:
         """Return the offer of a kind; None where it was not tried."""
