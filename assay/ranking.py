@@ -109,7 +109,7 @@ def _models(shares: Shares, seen: Seen, margin: float) -> list[Cause]:
     causes = []
     if shares.postprocessing is not None and seen.rules_differ:
         kinds = [one for one in named if one.component == POSTPROCESSING]
-        causes.append(_part(POSTPROCESSING, shares.postprocessing, kinds, shares, margin))
+        causes.append(_part(POSTPROCESSING, shares.postprocessing, kinds, shares, seen, margin))
     taken = any(not cause.harmless for cause in causes)
     kinds = [
         one
@@ -128,33 +128,49 @@ def _model(shares: Shares, seen: Seen, kinds: list[Suspected], margin: float) ->
     if not seen.model_differs or (apart and seen.raw_equal):
         # In another arrangement of the rows, as of batches, it may cost what it does not cost here.
         kinds = [one for one in kinds if one.component == MODEL and one.costs]
-        return [_part(MODEL, loss, kinds, shares, margin)] if kinds else []
+        return [_part(MODEL, loss, kinds, shares, seen, margin)] if kinds else []
     component: Component = "postprocessing" if seen.raw_equal else "model"
     if kinds:
         component = "postprocessing" if kinds[0].component == POSTPROCESSING else "model"
     if shares.model is None:
         component = "deployment"
-    return [_part(component, loss, kinds, shares, margin)]
+    return [_part(component, loss, kinds, shares, seen, margin)]
 
 
 def _by_fit(suspects: Sequence[Suspected]) -> list[Suspected]:
     """Order those that have a name: what was shown to cost first, then by how well it fits."""
 
     def place(one: Suspected) -> tuple[bool, float, int]:
-        fits = NOT_STATED if one.explained is None else one.explained
-        return not one.costs, -fits, one.at
+        return not one.costs, -_explained(one), one.at
 
     found = [one for one in suspects if one.kind != UNKNOWN]
     return sorted((one for one in found if (one.p_value or 0.0) <= LIKELY), key=place)
 
 
-def _part(
-    component: Component, loss: Interval, kinds: list[Suspected], shares: Shares, margin: float
+def _unnamed(component: Component, seen: Seen) -> Suspected | None:
+    """Find whoever saw that a part differs and does not know how."""
+    found = (one for one in seen.suspects if one.kind == UNKNOWN and one.component == component)
+    return next(found, None)
+
+
+def _explained(one: Suspected | None) -> float:
+    if one is None or one.kind == UNKNOWN:
+        return 0.0
+    return NOT_STATED if one.explained is None else one.explained
+
+
+def _part(  # noqa: PLR0917  what `rank` was given, too
+    component: Component,
+    loss: Interval,
+    kinds: list[Suspected],
+    shares: Shares,
+    seen: Seen,
+    margin: float,
 ) -> Cause:
-    best = kinds[0] if kinds else None
+    best = kinds[0] if kinds else _unnamed(component, seen)
+    is_rule = loss is shares.postprocessing
     loss = shares.bounded(loss)
-    known = component != DEPLOYMENT and loss is not shares.postprocessing
-    changes = shares.changed.get(MODEL) if shares.model is not None and known else None
+    changes = None if shares.model is None or is_rule else shares.changed.get(MODEL)
     spared = shares.model is not None and _changes_nothing(shares, MODEL, loss, margin)
     harmless = costs_nothing(loss, margin) or spared
     if harmless and best is not None and best.costs and best.cost is not None:
@@ -171,7 +187,7 @@ def _part(
         harmless=harmless,
         changes=changes,
         suspect=best,
-        explained=0.0 if best is None else NOT_STATED if best.explained is None else best.explained,
+        explained=_explained(best),
     )
 
 

@@ -13,7 +13,7 @@ def action(cause: Cause, scene: Scene) -> str:
         return "Leave it, or align it when convenient: it does not explain the gap."
     suspect = scene.suspect(cause)
     if suspect is not None and suspect.action:
-        return suspect.action
+        return f"{suspect.action[0].upper()}{suspect.action[1:].rstrip('.')}."
     if cause.component == "data":
         return _data_action(scene)
     if cause.component == "preprocessing":

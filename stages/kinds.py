@@ -52,6 +52,7 @@ POSTPROCESSING = {
     "softmax_missing": "softmax left out",
     "temperature": "another temperature",
     "box_format": "another format of boxes",
+    "output_scale": "numbers on another scale",
 }
 DATA = {
     "class_prior": "classes are another mix",
