@@ -1,0 +1,178 @@
+"""What is suspected of postprocessing: another rule, or raw outputs in another form."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.label_map import label_map
+from assay.operating_point import Cut, cut, doubled, logistic, missing
+from assay.output_relation import Relation, apart
+from stages.dataset import open_tensor
+from stages.reports.suspect import Suspect
+from stages.stage import Estimate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GRID = 3  # steps of the grid by which a threshold may be off
+EVEN = 1e-9
+KINDS = {
+    "softmax_doubled": "softmax_doubled",
+    "softmax_missing": "softmax_missing",
+    "temperature": "temperature",
+    "permuted": "label_map",
+    "box_format": "box_format",
+    "scaled": "output_scale",
+}
+ACTIONS = {
+    "label_map": "put the reference's list of classes back, in its order",
+    "threshold": "put the reference's threshold back",
+    "softmax_doubled": "take the softmax once",
+    "softmax_missing": "put the softmax back",
+    "temperature": "put the reference's temperature back",
+    "box_format": "convert the boxes to the reference's format",
+    "output_scale": "undo the scale",
+    "unknown": "put the reference's postprocessing back",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a rule answers on the grid of made-up outputs."""
+
+    classes: list[int]
+    reach: float
+    width: int
+    shares: bool
+    labels: "NDArray[np.int64]"  # (classes, steps)
+
+
+def read_probe(folder: Path) -> Probe | None:
+    """Read a side's `probe.labels.npy`; None where its rule was not asked."""
+    told = json.loads((folder / "sets.json").read_text(encoding="utf-8"))["probe"]
+    if told is None:
+        return None
+    labels = np.asarray(open_tensor(folder / "probe.labels.npy"))
+    return Probe(told["classes"], told["reach"], told["width"], told["shares"], labels)
+
+
+def rule_suspects(
+    ours: "NDArray[Any] | None",
+    theirs: "NDArray[Any] | None",
+    probes: tuple[Probe | None, Probe | None],
+    cost: Estimate | None,
+) -> list[Suspect]:
+    """Compare both rules' labels of the same raw outputs, (rows,), and their thresholds."""
+    if ours is None or theirs is None or ours.shape != theirs.shape or not len(ours):
+        return []
+    if ours.dtype.kind == "f" or theirs.dtype.kind == "f":
+        return _numbers(ours, theirs, cost)
+    changed = float(np.mean(ours != theirs))
+    if not changed:
+        return []
+    share = f"The candidate's rule answers {100 * changed:.3g} % of {len(ours)} rows otherwise, "
+    lines = [share + "given the same raw outputs."]
+    named = label_map(ours, theirs, least=1 - EVEN)
+    cuts = _moved_cut(probes)
+    # One label for all rows is a threshold out of reach sooner than a list of one other name.
+    if named is not None and (cuts is None or len(named.changed) > 1):
+        title = f"The candidate's rule names classes otherwise: {named.says}."
+        return [_rule("label_map", title, lines, cost, explained=named.explained)]
+    if cuts is not None:
+        kind, title = _of_cuts(*cuts)
+        return [_rule(kind, title, lines, cost, explained=1.0)]
+    title = "The candidate's rule makes other labels of the same outputs."
+    return [_rule("unknown", title, lines, cost, explained=None)]
+
+
+def _rule(
+    kind: str, title: str, lines: list[str], cost: Estimate | None, *, explained: float | None
+) -> Suspect:
+    return Suspect(
+        component="postprocessing",
+        kind=kind,
+        title=title,
+        where="postprocess",
+        cost=cost,
+        explained=explained,
+        evidence=lines,
+        action=ACTIONS[kind],
+    )
+
+
+def _numbers(ours: "NDArray[Any]", theirs: "NDArray[Any]", cost: Estimate | None) -> list[Suspect]:
+    from assay.output_relation import relation
+
+    found = relation(ours[:, None], theirs[:, None], boxes=True)
+    if found.name == "equal":
+        return []
+    kind = KINDS.get(found.name, "unknown")
+    says = f": {found.says}" if found.says else ""
+    title = f"The candidate's rule makes other numbers of the same outputs{says}."
+    line = f"They differ by {100 * apart(ours[:, None], theirs[:, None]):.3g} % of their spread."
+    return [_rule(kind, title, [line], cost, explained=None if kind == "unknown" else 1.0)]
+
+
+def _moved_cut(probes: tuple[Probe | None, Probe | None]) -> tuple[Probe, Cut, Cut] | None:
+    """Return the thresholds of both rules for the first class where they are apart."""
+    ours, theirs = probes
+    if ours is None or theirs is None or ours.labels.shape != theirs.labels.shape:
+        return None
+    steps = ours.labels.shape[1]
+    grid = np.linspace(-ours.reach, ours.reach, steps)
+    near = GRID * 2 * ours.reach / (steps - 1)
+    for left, right in zip(ours.labels, theirs.labels, strict=True):
+        appears = left[-1] if left[-1] != left[0] else right[-1]
+        cuts = cut(grid, left == appears), cut(grid, right == appears)
+        if cuts[0] is None or cuts[1] is None:
+            continue
+        between = abs(cuts[0].middle - cuts[1].middle)
+        if between > near:
+            return ours, cuts[0], cuts[1]
+    return None
+
+
+def _of_cuts(probe: Probe, ours: Cut, theirs: Cut) -> tuple[str, str]:
+    """Name the move of a threshold: a softmax more or less moves it by a known function."""
+    steps = probe.labels.shape[1]
+    near = GRID * 2 * probe.reach / (steps - 1)
+    several = probe.width > 1
+    if probe.width <= 2 and not probe.shares and np.isfinite(ours.middle):  # noqa: PLR2004
+        for kind, moved in (
+            ("softmax_doubled", doubled(ours.middle, several)),
+            ("softmax_missing", missing(ours.middle)),
+        ):
+            if _same(moved, theirs.middle, near, probe.reach):
+                word = "twice" if kind == "softmax_doubled" else "not at all"
+                return kind, f"The candidate's rule takes the softmax {word}."
+    told = [_threshold(one, probe.reach) for one in (ours, theirs)]
+    return "threshold", f"The candidate's rule has a threshold of {told[1]} instead of {told[0]}."
+
+
+def _same(moved: float, found: float, near: float, reach: float) -> bool:
+    if abs(moved) > reach:
+        return abs(found) >= reach and (moved > 0) == (found > 0)
+    return abs(moved - found) <= near
+
+
+def _threshold(one: Cut, reach: float) -> str:
+    if abs(one.middle) >= reach:
+        return "never" if one.middle > 0 else "always"
+    return f"{logistic(one.middle):.3f}"
+
+
+def form_suspects(found: Relation, cost: Estimate | None, num_rows: int) -> list[Suspect]:
+    """Suspect the form in which raw outputs come: nobody else undoes it."""
+    kind = KINDS.get(found.name)
+    if kind is None:
+        return []
+    stays = 0.0 if found.error is None else found.error
+    before = found.before or 1.0
+    line = f"On {num_rows} rows it leads from the reference's raw outputs to the candidate's: "
+    line += f"{100 * stays:.2g} % of the spread stay, of {100 * before:.3g} %."
+    title = f"The candidate's raw outputs have another form: {found.says}."
+    explained = max(0.0, 1 - (stays / before) ** 2)
+    return [_rule(kind, title, [line], cost, explained=explained)]
