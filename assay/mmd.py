@@ -24,13 +24,15 @@ class MMDResult:
     `smallest_p_value` is the least that the arrangements allow: where it exceeds the level, the
     test cannot fire and silence means nothing. `bandwidths` are in the units of the features.
     `effect` is the chance in [0, 1] that a held-out sim row is told from a held-out real one (0.5:
-    not at all, 1: always); None where one side has a single group.
+    not at all, 1: always); None where one side has a single group. `median_distance` is between
+    two rows of either side.
     """
 
     mmd2: float
     p_value: float
     smallest_p_value: float
     null_quantile_95: float
+    median_distance: float
     bandwidths: tuple[float, ...]
     mmd2_bandwidths: tuple[float, ...]
     num_sim: int
@@ -117,6 +119,7 @@ def mmd_test(
         p_value=(1 + num_as_large) / len(largest),
         smallest_p_value=smallest,
         null_quantile_95=float(np.quantile(stack[median_at, 1:], 0.95)),
+        median_distance=median * unit,
         bandwidths=tuple(bandwidth * unit for bandwidth in bandwidths),
         mmd2_bandwidths=tuple(map(float, stack[:, 0])),
         num_sim=num_sim,

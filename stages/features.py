@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from stages.feature_rows import FeatureRows, read_rows
 from stages.reports.features import (
     FEATURES,
     LAYERS,
@@ -18,10 +19,6 @@ from stages.reports.predict import LAYERS_READ
 from stages.reports.split import ROLES
 from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 EFFECT_MEANS = (
     "chance that a held-out simulated row is told from a real one: 0.5 not at all, 1 always"
 )
@@ -32,6 +29,7 @@ class FeaturesParams(Params):
 
     num_permutations: int = Field(default=999, ge=1)
     alpha: float = Field(default=0.05, gt=0, lt=1)  # family-wise, over the layers
+    exact_rows: int = Field(default=2000, ge=2)  # a side; more are streamed
     seed: int = 0
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
@@ -53,16 +51,6 @@ class Outputs:
     projection: Annotated[str, PROJECTION]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """One domain's rows under comparison."""
-
-    features: "dict[str, NDArray[np.float32]]"
-    labels: list[str]
-    groups: "NDArray[Any]"
-    num_not_finite: int
-
-
 def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001  written for it
     """Compare the layers' answers by MMD, dealing whole groups; Holm over the layers."""
     import json
@@ -70,86 +58,41 @@ def run(params: FeaturesParams, inputs: Inputs, into: Path) -> Outputs:  # noqa:
     read = json.loads((inputs.layers / "layers.json").read_text(encoding="utf-8"))
     if read["why_not"]:
         return _no_answer(read["why_not"])
-    sides = {name: _rows(inputs, read, name) for name in ("sim", "real")}
+    sides = {name: read_rows(inputs.layers, inputs.roles, read, name) for name in ("sim", "real")}
     for name, side in sides.items():
-        if len(set(side.groups)) < 2:  # noqa: PLR2004
+        if side.num_groups < 2:  # noqa: PLR2004
             text = f"{name} has fewer than 2 groups with finite features"
             return _no_answer(f"{text}: a difference between groups looks like one of the domain.")
     return _compared(params, sides["sim"], sides["real"])
 
 
-def _rows(inputs: Inputs, read: dict[str, Any], name: str) -> _Rows:
-    import numpy as np
-
-    from stages.dataset import groups_of, open_tensor, read_roles
-
-    roles = read_roles(inputs.roles)
-    chosen = np.array(read[name], dtype=np.int64)
-    features = {
-        layer: np.array(open_tensor(inputs.layers / f"{read['files'][layer]}.{name}.npy"))
-        for layer in read["layers"]
-    }
-    finite = np.all([np.isfinite(layer).all(axis=1) for layer in features.values()], axis=0)
-    labels = roles.loc[roles["dataset"] == name, "label"].to_numpy(dtype=str)
-    return _Rows(
-        features={layer: values[finite] for layer, values in features.items()},
-        labels=list(labels[chosen][finite]),
-        groups=groups_of(roles, name)[chosen][finite],
-        num_not_finite=int((~finite).sum()),
-    )
-
-
-def _compared(params: FeaturesParams, sim: _Rows, real: _Rows) -> Outputs:
-    from assay.mmd import mmd_test
-    from assay.multiplicity import holm
+def _compared(params: FeaturesParams, sim: FeatureRows, real: FeatureRows) -> Outputs:
     from assay.pca import project
+    from stages.layer_gaps import compare, sample
 
-    found = {
-        layer: mmd_test(
-            values,
-            real.features[layer],
-            sim.groups,
-            real.groups,
-            num_permutations=params.num_permutations,
-            seed=params.seed,
-            max_rows=max(len(values), len(real.labels)),
-        )
-        for layer, values in sim.features.items()
-    }
-    adjusted = holm([result.p_value for result in found.values()])
-    least = max(result.smallest_p_value for result in found.values())
-    gaps = [
-        LayerGap(
-            layer=layer,
-            width=sim.features[layer].shape[1],
-            mmd2=result.mmd2,
-            p_value=result.p_value,
-            p_holm=float(p_holm),
-            effect=result.effect,
-            permuted=result.permuted,
-            smallest_p_value=result.smallest_p_value,
-        )
-        for (layer, result), p_holm in zip(found.items(), adjusted, strict=True)
-        if result.effect is not None  # two groups a side were made sure of
-    ]
+    sides = [sample(side, params.exact_rows, params.seed) for side in (sim, real)]
+    gaps = compare(*sides, num_permutations=params.num_permutations, seed=params.seed)
+    least = max(gap.smallest_p_value or 0.0 for gap in gaps)
     last = gaps[-1].layer
-    flat = project(sim.features[last], real.features[last])
+    flat = project(sides[0].take(last), sides[1].take(last))
     report = FeaturesReport(
         layers=gaps,
         begins_at=next((gap.layer for gap in gaps if gap.p_holm <= params.alpha), None),
-        can_tell=least <= params.alpha / len(found),
+        can_tell=least <= params.alpha / len(gaps),
         alpha=params.alpha,
         effect_means=EFFECT_MEANS,
-        num_sim=len(sim.labels),
-        num_real=len(real.labels),
+        num_sim=len(sim),
+        num_real=len(real),
         projected_layer=last,
         projected_explained=[round(float(share), 6) for share in flat.explained],
         num_not_finite=sim.num_not_finite + real.num_not_finite,
+        how=_how(gaps, *(len(side.at) for side in sides)),
     )
     lines = [f"{gap.layer},{gap.effect:.6f},{gap.p_holm:.6f}" for gap in gaps]
     points: list[str] = []
     if params.pictures == "full":  # a point a sample is made of that sample
-        points = _points("sim", sim, flat.sim_xy) + _points("real", real, flat.real_xy)
+        points = _points("sim", sides[0].labels, flat.sim_xy)
+        points += _points("real", sides[1].labels, flat.real_xy)
     return Outputs(
         report=report,
         layers=_csv("layer,effect,p_holm", lines),
@@ -157,10 +100,20 @@ def _compared(params: FeaturesParams, sim: _Rows, real: _Rows) -> Outputs:
     )
 
 
-def _points(domain: str, rows: _Rows, places: Any) -> list[str]:
+def _how(gaps: list[LayerGap], num_sim: int, num_real: int) -> str:
+    if gaps[0].compared == "pairs":
+        return ""
+    error = max(gap.effect_error or 0.0 for gap in gaps)
+    return (
+        "Too many rows for all pairs: p and MMD\u00b2 are of every row through random frequencies, "
+        f"effects and points of a random {num_sim} simulated and {num_real} real rows "
+        f"(standard error of an effect at most {error:.2g})."
+    )
+
+
+def _points(domain: str, labels: Any, places: Any) -> list[str]:
     # Adding 0.0 turns a rounded -0.0 into 0.0.
-    flat = places.round(6) + 0.0
-    found = zip(rows.labels, flat, strict=True)
+    found = zip(labels, places.round(6) + 0.0, strict=True)
     return [f"{domain},{label},{x:.6f},{y:.6f}" for label, (x, y) in found]
 
 

@@ -1,5 +1,7 @@
 """Where in the network sim and real part."""
 
+from typing import Literal
+
 from stages.stage import At, NotApplicable, Plot, Report
 
 FEATURES = At("artifacts/features/report.json")
@@ -23,6 +25,9 @@ class LayerGap(Report):
     effect: float
     permuted: str  # groups or rows
     smallest_p_value: float | None = None  # the least that so many groups allow
+    compared: Literal["pairs", "frequencies"] = "pairs"  # see `assay.mmd`, `assay.streamed_mmd`
+    mmd2_error: float | None = None  # standard error of mmd2; None: all pairs of rows were formed
+    effect_error: float | None = None  # at most, of an effect that a sample of the rows shows
 
 
 class FeaturesReport(Report):
@@ -38,6 +43,7 @@ class FeaturesReport(Report):
     num_real: int
     projected_layer: str
     projected_explained: list[float]
+    how: str = ""  # what is of a sample and how far that may be off; empty: all pairs of rows
     num_not_finite: int = 0  # rows whose features hold a NaN or an infinity: not compared
 
 

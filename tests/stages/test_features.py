@@ -111,3 +111,42 @@ def test_what_cannot_be_compared_says_why(tmp_path, given, says):
 def test_a_private_case_draws_no_point_a_sample(tmp_path):
     made = examine(tmp_path, normal(1), normal(2), pictures="none")
     assert made.projection == "domain,label,x,y\n"
+
+
+def test_more_rows_than_pairs_allow_are_streamed_and_the_report_says_so(tmp_path):
+    real = normal(2, 600)
+    real[:, 0] += 2
+    report = examine(tmp_path, normal(1, 600), real, exact_rows=100, num_groups=60).report
+    assert report.begins_at == "input"
+    assert (report.num_sim, report.num_real) == (600, 600)
+    assert "a random 100 simulated and 100 real rows" in report.how
+    exact = examine(tmp_path, normal(1, 600), real, exact_rows=600, num_groups=60).report
+    assert exact.how == ""
+    for gap, pairs in zip(report.layers, exact.layers, strict=True):
+        assert (gap.compared, pairs.compared) == ("frequencies", "pairs")
+        assert gap.mmd2 == pytest.approx(pairs.mmd2, abs=5 * gap.mmd2_error + 0.02)
+        assert gap.effect == pytest.approx(pairs.effect, abs=4 * gap.effect_error)
+        assert pairs.mmd2_error is None
+
+
+def test_streaming_accuses_no_layer_where_nothing_differs(tmp_path):
+    report = examine(tmp_path, normal(1, 600), normal(2, 600), exact_rows=100, num_groups=60).report
+    assert report.begins_at is None
+
+
+def test_a_streamed_picture_has_a_point_for_each_row_of_the_sample(tmp_path):
+    made = examine(tmp_path, normal(1, 600), normal(2, 150), exact_rows=100, num_groups=60)
+    assert len(made.projection.splitlines()) == 1 + 100 + 100
+
+
+def test_rows_are_read_in_pieces_without_those_that_are_not_finite(tmp_path, monkeypatch):
+    monkeypatch.setattr("stages.feature_rows.BLOCK", 7)
+    real = normal(2)
+    real[3, 0] = np.nan
+    inside = examine(tmp_path, normal(1), real, exact_rows=50).report
+    monkeypatch.setattr("stages.feature_rows.BLOCK", 8192)
+    whole = examine(tmp_path, normal(1), real, exact_rows=50).report
+    for piece, gap in zip(inside.layers, whole.layers, strict=True):
+        assert (piece.p_value, piece.effect) == (gap.p_value, gap.effect)
+        assert piece.mmd2 == pytest.approx(gap.mmd2, abs=1e-6)
+    assert (inside.num_real, inside.num_not_finite) == (199, 1)
