@@ -18,6 +18,7 @@ from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.postprocess import POSTPROCESSED
 from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
+from stages.reports.runtime import RUNTIME, RuntimeAnswer
 from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import ROLES
 from stages.reports.swap import SWAP, SwapAnswer, SwapReport
@@ -71,6 +72,7 @@ class Inputs:
     environments: Annotated[EnvironmentsReport | None, ENVIRONMENTS] = None
     inputs: Annotated[InputsAnswer | None, INPUTS] = None
     since: Annotated[SinceAnswer | None, SINCE] = None
+    runtime: Annotated[RuntimeAnswer | None, RUNTIME] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +172,10 @@ def _scene(
     )
 
 
-def _examined(inputs: Inputs) -> "dict[str, Suspecting | NotApplicable | None]":  # noqa: ARG001
+def _examined(inputs: Inputs) -> "dict[str, Suspecting | NotApplicable | None]":
     return {
         "Whether validation shares samples with training": None,
-        "The models layer by layer, and whether a batch changes an answer": None,
+        "The models layer by layer, and whether a batch changes an answer": inputs.runtime,
         "Class prior, labels, noise, blur, exposure and delays inside the data": None,
     }
 
