@@ -13,6 +13,7 @@ from sides.case_code import CaseCodeError, calling, load
 from sides.model import as_function, build
 from stages import mitigate_model, mitigate_outputs
 from stages.answers import Side
+from stages.dataset import UNLABELLED
 from stages.mitigate_outputs import Given
 from stages.mitigate_rows import Answers, CannotTry, Judging, Tried, loading, text
 from stages.mitigate_served import Other, Safe
@@ -50,8 +51,16 @@ class Attempts:
 
     @cached_property
     def labels(self) -> Answers:
-        """What the candidate answers as it is deployed."""
-        return self.judging.of(self.candidate, "real-candidate", "sim")
+        """What the candidate answers as it is deployed; tensors that it refuses are all wrong."""
+        nothing = UNLABELLED if self.params.classes else np.nan
+        found = self.judging.of(self.candidate, "real-candidate", "sim")
+        return self.judging.each(
+            lambda name: (
+                np.full(len(self.judging.rows[name]), nothing)
+                if found[name] is None and name != "sim"
+                else found[name]
+            )
+        )
 
     @cached_property
     def given(self) -> Given:

@@ -10,15 +10,17 @@ from stages.reports.evaluate import EVALUATE, EvaluateReport
 from stages.reports.features import FEATURES, FeaturesAnswer
 from stages.reports.gate import GATE, GateReport
 from stages.reports.inputs import INPUTS, InputsAnswer
+from stages.reports.mitigate import MITIGATE, MitigateAnswer
 from stages.reports.parity import PARITY, ParityAnswer
 from stages.reports.probe import PROBE, ProbeAnswer
 from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import SPLIT, SplitReport
 from stages.reports.train import TRAIN, TrainReport
-from stages.stage import At, Report
+from stages.stage import At, NotApplicable, Report
 
 PAGE = At("artifacts/report/report.html")
 ANSWER = At("artifacts/report/report.json")
+NOT_THERE = NotApplicable(not_applicable="An older report, of before this stage.")
 
 
 class Answer(Report):
@@ -41,5 +43,6 @@ class Answer(Report):
     probe: Annotated[ProbeAnswer, PROBE]
     evaluate: Annotated[EvaluateReport, EVALUATE]
     since: Annotated[SinceAnswer, SINCE]
+    mitigate: Annotated[MitigateAnswer, MITIGATE] = NOT_THERE
     diagnose: Annotated[DiagnoseReport, DIAGNOSE]
     gate: Annotated[GateReport, GATE]

@@ -5,7 +5,7 @@ template of the same name, and its place in `SECTIONS`.
 """
 
 from stages.section import Section
-from stages.sections import environments, evaluate, features, inputs, parity, probe, since
+from stages.sections import environments, evaluate, features, inputs, mitigate, parity, probe, since
 
 SECTIONS: tuple[Section, ...] = (
     since.SECTION,
@@ -14,5 +14,6 @@ SECTIONS: tuple[Section, ...] = (
     inputs.SECTION,
     features.SECTION,
     probe.SECTION,
+    mitigate.SECTION,
     environments.SECTION,
 )

@@ -11,7 +11,7 @@ from stages.section import Files, Section
 
 def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]:  # noqa: ARG001  every section has them
     """Draw the curve where there are points."""
-    from stages import plots
+    from stages import plots, plots_ladder
     from stages.page_view import drawn
 
     probe = answer.probe
@@ -21,6 +21,9 @@ def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]
         "learnt": Metric(probe.metric, probe.unit),
         "few_shot": drawn(plots.few_shot(probe)) if probe.points else None,
         "labels": _table(probe),
+        "ladder": drawn(plots_ladder.ladder(probe)) if probe.ladder else None,
+        "rungs": _rungs(probe),
+        "kinds": KINDS,
     }
 
 
@@ -31,6 +34,19 @@ def _table(probe: ProbeReport) -> dict[str, Any]:
     counts = sorted({point.labels for point in probe.points})
     rows = [(count, [by_place.get((count, kind)) for kind in kinds]) for count in counts]
     return {"kinds": [KINDS[kind] for kind in kinds], "rows": rows}
+
+
+def _rungs(probe: ProbeReport) -> dict[str, Any]:
+    """Arrange the ladder: a row for each kind, a column for each number of labels."""
+    counts = sorted({rung.labels for rung in probe.ladder})
+    by_place = {(rung.kind, rung.labels): rung for rung in probe.ladder}
+    kinds = list(dict.fromkeys(rung.kind for rung in probe.ladder))
+    rows = []
+    for kind in kinds:
+        own = [by_place.get((kind, count)) for count in counts]
+        most = next((rung for rung in reversed(own) if rung is not None), None)
+        rows.append((KINDS[kind], own, most))
+    return {"counts": counts, "rows": rows}
 
 
 SECTION = Section("probe", view)

@@ -265,6 +265,7 @@ def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dic
 
     Rich: the stages beside them found something too.
     """
+    import planted_mitigations
     import planted_sections as beside
 
     from stages import diagnose, gate
@@ -286,6 +287,7 @@ def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dic
     return {name: shared[name] for name in kept} | {
         "environments": beside.other_environment() if rich else beside.one_environment(),
         "inputs": beside.brighter() if rich else beside.NO_INPUTS,
+        "mitigate": planted_mitigations.mitigated(made, folder),
         "since": beside.broke_in_between() if rich else beside.NO_SINCE,
         "evaluate": evaluated.report,
         "predicted": folder / "predicted.csv",

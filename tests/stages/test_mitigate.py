@@ -7,33 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from planted_mitigations import mitigation_inputs
 from planted_numbers import Numbers, build_numbers
 from planted_world import CLASSES, World, build
 
-from stages.mitigate import Inputs, MitigateParams, run
+from stages.mitigate import MitigateParams, run
 from stages.reports.mitigate import MitigateReport
 from stages.stage import NotApplicable, to_json
-
-NAMES = ("roles", "parity", "candidate", "reference_outputs", "candidate_outputs")
 
 
 def tried(folder: Path, made: dict, change=lambda _folder: None, **params):
     """Run the stage on a planted world whose model nobody can ask here."""
     change(folder)
-    inputs = Inputs(
-        model=folder,
-        weights=None,
-        reference_sim=folder / "none.npy",
-        reference_real=folder / "none.npy",
-        candidate_sim=folder / "none.npy",
-        candidate_real=folder / "none.npy",
-        last_good_outputs=made.get("last_good_outputs"),
-        **{name: made[name] for name in NAMES},
-    )
     into = folder / "into"
     into.mkdir()
     stated = {"model": "onnx", "image": "onnx", "classes": CLASSES, "resamples": 200} | params
-    return run(MitigateParams(**stated), inputs, into)
+    return run(MitigateParams(**stated), mitigation_inputs(made, folder), into)
 
 
 def planted(tmp_path, change=lambda _folder: None, params=None, **world):
@@ -158,6 +147,14 @@ def test_without_a_confidence_that_is_high_enough_it_says_so(tmp_path):
     report = planted(tmp_path, real=0.5).report
     assert "No confidence is high enough" in report.why_no_abstaining
     assert "abstain" not in {mode.name for mode in report.safe_mode}
+
+
+def test_a_candidate_that_refuses_its_tensors_is_wrong_and_the_reference_is_offered(tmp_path):
+    report = planted(tmp_path, refuses=("real-candidate",)).report
+    offer = report.accepted[0]
+    assert offer.before.value == 0
+    assert offer.after.value > 0.9
+    assert offer.kind.startswith("reference_")
 
 
 @pytest.mark.parametrize("kind", ["temperature", "isotonic"])
