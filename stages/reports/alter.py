@@ -32,6 +32,7 @@ class Alteration(Report):
     simplicity: int  # of explanations that regain the same the lower one is preferred
     where: str | None = None  # the channels or columns
     lag: int | None = None  # by so many samples, of family lag
+    claims: bool = True  # it would explain the loss; else it only stands beside those that would
     evidence: list[str] = []  # noqa: RUF012  pydantic copies it; what the inputs differ in
 
 
@@ -59,6 +60,3 @@ class AskAlteredReport(Report):
 
     sets: dict[str, int]  # key -> rows
     errors: dict[str, str]  # key -> why the model could not take these tensors
-
-
-AskAlteredAnswer = AskAlteredReport | NotApplicable

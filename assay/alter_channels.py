@@ -1,0 +1,364 @@
+"""Channels as wholes: exchanged, dead, stuck, set to simulation's mean, taken from simulation."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.alterations import FITTED, PLAIN, SINGLE, WHOLE, Apply, Domain, Proposal
+from assay.domains import Domains
+from assay.tensor_axes import Values
+
+MOST = 32  # channels among which exchanges are looked for
+EVERY = 4  # channels of which every exchange is tried
+TRIED = 3  # exchanges beyond that
+GONE = 0.2  # share of rows, or of moments, beyond simulation's
+CONSTANT = 1e-6  # of simulation's deviation
+LEAST_GAIN = 0.02  # of the distance that an exchange has to remove
+WHOLLY = 0.95
+BOTH: tuple[Domain, Domain] = ("sim", "real")
+
+
+def exchanges(domains: Domains) -> list[Proposal]:
+    """Propose channels in another order: all orders of few, else those that fit better."""
+    count = domains.num_channels
+    if not 1 < count <= MOST:
+        return []
+    if count <= EVERY:
+        orders = [tuple(order) for order in permutations(range(count))][1:]
+        return [_order(domains, order) for order in sorted(orders, key=_num_moved)][:11]
+    distances, correlations = _distances(domains)
+    whole = _cost(distances, correlations, np.arange(count))
+    found = []
+    for one, two in combinations(range(count), 2):
+        order = np.arange(count)
+        order[[one, two]] = two, one
+        found.append((_cost(distances, correlations, order), tuple(int(at) for at in order)))
+    best = [order for cost, order in sorted(found) if cost < (1 - LEAST_GAIN) * whole][:TRIED]
+    assigned = _assigned(distances)
+    if assigned not in best and _num_moved(assigned) > 2:  # noqa: PLR2004
+        cost = _cost(distances, correlations, np.array(assigned))
+        best += [assigned] if cost < (1 - LEAST_GAIN) * whole else []
+    return [_order(domains, order) for order in best]
+
+
+def _num_moved(order: tuple[int, ...]) -> int:
+    return sum(at != place for place, at in enumerate(order))
+
+
+def _distances(domains: Domains) -> tuple[Values, tuple[Values, Values]]:
+    """Give how far real channel i lies from simulated channel j, and both sides' correlations."""
+    ours, theirs = domains.quantiles
+    spread = np.maximum(domains.deviations[0], 1e-12)
+    distances = np.abs(theirs[:, None] - ours[None]).mean(axis=2) / spread[None]
+    return np.minimum(distances, 10.0), (correlation(domains.sim), correlation(domains.real))
+
+
+def correlation(values: Values) -> Values:
+    """Correlate the channels over rows and positions; 0 where one is flat."""
+    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+    flat = flat[:, :: max(1, flat.shape[1] // 50_000)]
+    centred = flat - flat.mean(axis=1, keepdims=True)
+    size = np.sqrt((centred**2).sum(axis=1))
+    alive = size > 1e-9 * (1 + np.abs(flat).max(axis=1)) * np.sqrt(flat.shape[1])
+    scaled = np.where(alive[:, None], centred / np.where(alive, size, 1.0)[:, None], 0.0)
+    made: Values = scaled @ scaled.T
+    return made
+
+
+def _cost(distances: Values, correlations: tuple[Values, Values], order: NDArray[np.intp]) -> float:
+    """Say how unlike simulation the field is when its channel order[j] stands at j."""
+    ours, theirs = correlations
+    apart = np.abs(theirs[np.ix_(order, order)] - ours)
+    return float(distances[order, np.arange(len(order))].sum() + apart.sum() / 2)
+
+
+def _assigned(distances: Values) -> tuple[int, ...]:
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(distances)
+    order = np.empty(len(rows), dtype=int)
+    order[columns] = rows
+    return tuple(int(at) for at in order)
+
+
+def _order(domains: Domains, order: tuple[int, ...]) -> Proposal:
+    moved = [at for place, at in enumerate(order) if at != place]
+    names = [domains.names[at] for at in sorted(moved)]
+    pair = len(moved) == 2  # noqa: PLR2004
+    word = " and ".join(names) if pair else ", ".join(names[:6])
+    title = f"{word}: exchanged" if pair else f"{word}: in another order"
+    index = np.array(order)
+    return Proposal(
+        key="order-" + "_".join(map(str, order[:12])),
+        title=title,
+        kind="swapped_channel",
+        domain="real",
+        family="rearrange",
+        simplicity=SINGLE + 2 * (len(moved) - 2),
+        apply=lambda values: np.ascontiguousarray(values[:, index]),
+        where=domains.name(tuple(sorted(moved))),
+    )
+
+
+def lost_values(domains: Domains) -> list[Proposal]:
+    """Propose what is left of channels that are dead, or hold one value, in many real rows."""
+    made = []
+    for at in range(domains.num_channels):
+        held = _dead if domains.kind != "table" else _at_one_value
+        test = held(domains, at)
+        if test is None:
+            continue
+        ours, theirs = float(test(domains.sim).mean()), float(test(domains.real).mean())
+        if theirs - ours < GONE:
+            continue
+        kind = "dead_channel" if theirs >= WHOLLY or domains.kind != "table" else "stuck_value"
+        word = "is flat" if domains.kind != "table" else "holds one value"
+        says = f"{domains.names[at]} {word} in {theirs:.0%} of real rows, {ours:.0%} of simulated"
+        made += _restored(domains, at, test, kind, says)
+    return made
+
+
+Test = Apply  # rows -> which are hit
+
+
+def _dead(domains: Domains, at: int) -> Test | None:
+    least = CONSTANT * float(domains.deviations[0][at])
+    if least <= 0:
+        return None
+    return lambda values: values[:, at].reshape(len(values), -1).std(axis=1) <= least
+
+
+def _at_one_value(domains: Domains, at: int) -> Test | None:
+    found, counts = np.unique(domains.real[:, at], return_counts=True)
+    value = found[counts.argmax()]
+    near = CONSTANT * float(domains.deviations[0][at])
+    return lambda values: np.abs(values[:, at] - value) <= near
+
+
+def _restored(domains: Domains, at: int, test: Test, kind: str, says: str) -> list[Proposal]:
+    name = domains.names[at]
+    mean = float(domains.means[0][at])
+    guess = _guess(domains, at)
+
+    def to_mean(values: Values) -> Values:
+        made = values.copy()
+        made[test(values).astype(bool), at] = mean
+        return made
+
+    def guessed(values: Values) -> Values:
+        made, hit = values.copy(), test(values).astype(bool)
+        made[hit, at] = guess(values[hit])
+        return made
+
+    hits = test(domains.real).astype(bool)
+    value = np.median(domains.real[hits, at].reshape(int(hits.sum()), -1))
+
+    def hit_alike(values: Values) -> Values:
+        """Hit simulated rows as the real ones are, at random but for the share."""
+        made = values.copy()
+        chosen = np.random.default_rng(domains.seed).random(len(values)) < hits.mean()
+        made[chosen, at] = value
+        return made
+
+    word = "dead" if kind == "dead_channel" else "stuck at one value"
+    shared = {"kind": kind, "where": name, "evidence": (says,)}
+    made = [
+        Proposal(
+            key=f"mean-{at}",
+            title=f"{name}: {word} (set to simulation's mean)",
+            domain="real",
+            family="restore",
+            simplicity=SINGLE,
+            apply=to_mean,
+            **shared,  # type: ignore[arg-type]
+        ),
+        Proposal(
+            key=f"sim-dead-{at}",
+            title=f"simulation with {name} {word}",
+            domain="sim",
+            family="reproduce",
+            simplicity=SINGLE,
+            apply=hit_alike,
+            **shared,  # type: ignore[arg-type]
+        ),
+    ]
+    if domains.num_channels > 1:
+        made.append(
+            Proposal(
+                key=f"guess-{at}",
+                title=f"{name}: {word} (guessed from the others)",
+                domain="real",
+                family="restore",
+                simplicity=SINGLE + 1,
+                apply=guessed,
+                **shared,  # type: ignore[arg-type]
+            )
+        )
+    return made
+
+
+def _guess(domains: Domains, at: int) -> Apply:
+    """Fit, in simulation, what a channel is given the others at the same place (least squares)."""
+    flat = np.moveaxis(domains.sim, 1, -1).reshape(-1, domains.num_channels)
+    flat = flat[:: max(1, len(flat) // 20_000)]
+    others = [one for one in range(domains.num_channels) if one != at]
+    mean = flat.mean(axis=0)
+    centred = flat - mean
+    ridge = 1e-3 * np.diag((centred[:, others] ** 2).sum(axis=0) + 1e-12)
+    gram = centred[:, others].T @ centred[:, others] + ridge
+    slopes = np.linalg.solve(gram, centred[:, others].T @ centred[:, at])
+
+    def guess(values: Values) -> Values:
+        rest = np.moveaxis(values, 1, -1)[..., others] - mean[others]
+        made: Values = rest @ slopes + mean[at]
+        return made
+
+    return guess
+
+
+def ablations(domains: Domains, most: int) -> list[Proposal]:
+    """Propose each channel set to its mean in simulation, in both domains: what is it worth?"""
+    if domains.num_channels < 2:  # noqa: PLR2004
+        return []
+    order = np.argsort(-(np.abs(domains.shift) + np.abs(domains.widening)), kind="stable")
+    chosen = sorted(int(one) for one in order[:most])
+    return [
+        Proposal(
+            key=f"{domain}-without-{at}",
+            title=f"{domains.names[at]}: set to simulation's mean",
+            kind="unknown",
+            domain=domain,
+            family="ablate",
+            simplicity=WHOLE,
+            apply=_set_to(at, float(domains.means[0][at])),
+            where=domains.names[at],
+        )
+        for at in chosen
+        for domain in BOTH
+    ]
+
+
+def _set_to(at: int, value: float) -> Apply:
+    def apply(values: Values) -> Values:
+        made = values.copy()
+        made[:, at] = value
+        return made
+
+    return apply
+
+
+def transplants(domains: Domains, channels: list[int]) -> list[Proposal]:
+    """Propose channels taken from other simulated rows, whatever their class, in both domains."""
+    return [
+        Proposal(
+            key=f"{domain}-transplant-{at}",
+            title=f"{domains.names[at]}: taken from other simulated rows",
+            kind="unknown",
+            domain=domain,
+            family="transplant",
+            simplicity=WHOLE,
+            apply=_from(domains, at),
+            where=domains.names[at],
+        )
+        for at in (channels if domains.num_channels > 1 else [])
+        for domain in BOTH
+    ]
+
+
+def _from(domains: Domains, at: int) -> Apply:
+    def apply(values: Values) -> Values:
+        made = values.copy()
+        donors = np.random.default_rng(domains.seed + at).integers(len(domains.sim), size=len(made))
+        made[:, at] = domains.sim[donors, at]
+        return made
+
+    return apply
+
+
+def table_noise(domains: Domains) -> list[Proposal]:
+    """Propose columns cleaned of noise that widened them and hides how they go together.
+
+    A scale leaves correlations as they are; noise makes them smaller. What is left of a column is
+    its mean given all of them (Wiener's filter over columns), with simulation's covariance.
+    """
+    count = domains.num_channels
+    if domains.kind != "table" or not 1 < count <= MOST or not domains.widened:
+        return []
+    ours, theirs = correlation(domains.sim), correlation(domains.real)
+    off = ~np.eye(count, dtype=bool)
+    noisy = []
+    for at in domains.widened:
+        before, after = np.abs(ours[at][off[at]]), np.abs(theirs[at][off[at]])
+        if domains.widening[at] > 0 and after.max() < before[after.argmax()] + 0.05:
+            faded = (after.sum() + 0.05) / (before.sum() + 0.05)
+            if faded < 0.9:  # noqa: PLR2004
+                noisy.append(at)
+    if not noisy:
+        return []
+    channels = tuple(sorted(noisy))
+    return [_wiener(domains, channels), _noised(domains, channels)]
+
+
+def _wiener(domains: Domains, channels: tuple[int, ...]) -> Proposal:
+    mean = domains.means[0]
+    covariance = np.cov(domains.sim.T)
+    (narrow, wide) = domains.deviations
+    noise = np.zeros(domains.num_channels)
+    for at in channels:
+        noise[at] = max(0.0, float(wide[at] ** 2 - narrow[at] ** 2))
+    ridge = 1e-9 * np.trace(covariance) / domains.num_channels
+    total = covariance + np.diag(noise + ridge)
+    filter_ = np.linalg.solve(total, covariance)
+
+    def apply(values: Values) -> Values:
+        made = values.copy()
+        cleaned = (values - mean) @ filter_ + mean
+        made[:, list(channels)] = cleaned[:, list(channels)]
+        return made
+
+    where = domains.name(channels)
+    return Proposal(
+        key="denoise-columns",
+        title=f"{where}: noise (the mean given the other columns)",
+        kind="sensor_noise",
+        domain="real",
+        family="restore",
+        simplicity=FITTED - 5,
+        apply=apply,
+        where=where,
+        evidence=tuple(_faded(domains, at) for at in channels[:4]),
+    )
+
+
+def _noised(domains: Domains, channels: tuple[int, ...]) -> Proposal:
+    narrow, wide = domains.deviations
+
+    def apply(values: Values) -> Values:
+        made = values.copy()
+        generator = np.random.default_rng(domains.seed)
+        for at in channels:
+            added = np.sqrt(max(0.0, float(wide[at] ** 2 - narrow[at] ** 2)))
+            made[:, at] += generator.normal(0, added, len(made))
+        return made
+
+    where = domains.name(channels)
+    return Proposal(
+        key="sim-noise",
+        title=f"simulation with the field's noise ({where})",
+        kind="sensor_noise",
+        domain="sim",
+        family="reproduce",
+        simplicity=PLAIN,
+        apply=apply,
+        where=where,
+        evidence=tuple(_faded(domains, at) for at in channels[:4]),
+    )
+
+
+def _faded(domains: Domains, at: int) -> str:
+    ours, theirs = domains.deviations
+    return (
+        f"{domains.names[at]}: deviation {ours[at]:.3g} in simulation, {theirs[at]:.3g} in the "
+        "field, and it goes less together with the others"
+    )

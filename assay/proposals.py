@@ -1,0 +1,61 @@
+"""All alterations that are worth a try for two sets of input tensors, the cheap ones first."""
+
+from assay import (
+    alter_channels,
+    alter_detail,
+    alter_light,
+    alter_pictures,
+    alter_signals,
+    alter_statistics,
+)
+from assay.alterations import Proposal
+from assay.domains import Domains
+
+TRANSPLANTED = 3  # channels
+
+
+def propose(domains: Domains, most: int, most_ablated: int = 12) -> tuple[list[Proposal], int]:
+    """List at most `most` claims about the field, and what is done to both domains beside them.
+
+    Returns:
+        The proposals, those that are left out counted.
+    """
+    made = _of_kind(domains)
+    claims = [one for one in made if one.domain == "real"]
+    claims.sort(key=lambda one: one.simplicity)
+    kept = claims[:most]
+    tried = {one.kind for one in kept}
+    matched = [one for one in made if one.domain == "sim" and one.kind in tried]
+    ablated = alter_channels.ablations(domains, most_ablated)
+    apart = list(dict.fromkeys([*domains.moved, *domains.widened]))[:TRANSPLANTED]
+    moved = alter_channels.transplants(domains, apart) if domains.kind != "pictures" else []
+    return [*kept, *matched, *ablated, *moved], len(claims) - len(kept)
+
+
+def _of_kind(domains: Domains) -> list[Proposal]:
+    lost = alter_channels.lost_values(domains)
+    orders = alter_channels.exchanges(domains)
+    if domains.kind == "pictures":
+        return [
+            *lost,
+            *alter_pictures.turns(domains),
+            alter_pictures.inverted(domains),
+            *alter_light.light(domains),
+            *alter_pictures.colour(domains),
+            *alter_detail.detail(domains),
+            *orders,
+        ]
+    common = [
+        *lost,
+        *alter_statistics.statistics(domains),
+        *alter_statistics.made_alike(domains),
+        *orders,
+    ]
+    if domains.kind == "table":
+        return common + alter_channels.table_noise(domains)
+    return [
+        *common,
+        *alter_signals.held_values(domains),
+        *alter_signals.lags(domains),
+        *alter_signals.filters(domains),
+    ]
