@@ -23,6 +23,7 @@ SURE = 1e-4  # how likely chance may be so uneven
 LEAST = 3  # leaked rows
 LEAST_TRAIN = 20
 WIDTH = 64  # numbers of a fingerprint
+SIDE, CHANNELS = 8, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,40 +134,46 @@ def nearest(
     return found
 
 
-def fingerprint(sample: ArrayLike) -> Floats:
-    """Return a sample as `WIDTH` numbers of mean 0 and length 1: means of equal stretches.
+def fingerprints(samples: ArrayLike) -> Floats:
+    """Return samples (rows, ...) as `WIDTH` numbers each, of mean 0 and length 1: means of parts.
 
     The product of two is their normalised correlation, which brightness and contrast leave alone.
     Zeros where a sample is constant: it is near to nothing.
     """
-    values = np.nan_to_num(np.asarray(sample, np.float64), posinf=0.0, neginf=0.0)
-    if values.ndim > 1:
-        values = _coarse(values)
-    flat = values.ravel()
-    edges = np.linspace(0, len(flat), min(WIDTH, len(flat)) + 1).astype(int)
-    means = np.add.reduceat(flat, edges[:-1]) / np.diff(edges)
-    means = np.pad(means, (0, WIDTH - len(means))) if len(means) < WIDTH else means
-    used = min(WIDTH, len(flat))
-    means[:used] -= means[:used].mean()
-    length = float(np.sqrt((means**2).sum()))
-    if length <= 1e-9 * (1 + float(np.abs(flat).max(initial=0.0))):
-        return np.zeros(WIDTH, np.float32)
-    return np.asarray(means / length, np.float32)
+    values = np.nan_to_num(np.asarray(samples, np.float64), posinf=0.0, neginf=0.0)
+    flat = _coarse(values).reshape(len(values), -1)
+    means = _stretches(flat, WIDTH, 1)
+    means = means - means.mean(axis=1, keepdims=True)
+    length = np.sqrt((means**2).sum(axis=1))
+    constant = length <= 1e-9 * (1 + np.abs(flat).max(axis=1, initial=0.0))
+    means[~constant] /= length[~constant, None]
+    means[constant] = 0.0
+    made = np.zeros((len(values), WIDTH), np.float32)
+    made[:, : means.shape[1]] = means
+    return made
 
 
 def _coarse(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average a picture to about 8 by 8, a signal to 64 stretches of time; channels apart."""
-    pictures = values.ndim > 2 or values.shape[1] > 8  # noqa: PLR2004  (rows, columns[, channels])
-    if values.ndim > 2 and values.shape[0] <= 4 < values.shape[-1]:  # noqa: PLR2004
-        values = np.moveaxis(values, 0, -1)  # channels stood first
-    width = 8 if pictures else max(1, WIDTH // values.shape[1])
-    for axis in (0, 1) if pictures else (0,):
-        edges = np.linspace(0, values.shape[axis], min(width, values.shape[axis]) + 1).astype(int)
-        counts = np.diff(edges).reshape([-1 if at == axis else 1 for at in range(values.ndim)])
-        values = np.add.reduceat(values, edges[:-1], axis=axis) / counts
-    if pictures and values.ndim > 2:  # noqa: PLR2004
-        values = values.mean(axis=-1)
+    """Average pictures to about 8 by 8 and signals to stretches of time, channel by channel."""
+    if values.ndim > 3 and values.shape[1] <= CHANNELS < values.shape[-1]:  # noqa: PLR2004  channels first
+        values = np.moveaxis(values, 1, -1)
+    if values.ndim == 3 and values.shape[2] <= 2 * CHANNELS:  # noqa: PLR2004  (rows, time, channels)
+        return _stretches(values, max(1, WIDTH // values.shape[2]), 1)
+    if values.ndim > 2:  # noqa: PLR2004
+        values = _stretches(_stretches(values, SIDE, 1), SIDE, 2)
+        return np.asarray(values.reshape(*values.shape[:3], -1).mean(axis=3))
     return values
+
+
+def _stretches(values: NDArray[np.float64], parts: int, axis: int) -> NDArray[np.float64]:
+    """Average equal stretches along an axis; shorter than so many parts it is as it was."""
+    size = values.shape[axis]
+    if size <= parts:
+        return values
+    edges = np.linspace(0, size, parts + 1).astype(int)
+    counts = np.diff(edges).reshape([-1 if at == axis else 1 for at in range(values.ndim)])
+    made: NDArray[np.float64] = np.add.reduceat(values, edges[:-1], axis=axis) / counts
+    return made
 
 
 def standardised(train: ArrayLike, validation: ArrayLike) -> tuple[Floats, Floats]:

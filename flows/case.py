@@ -190,6 +190,7 @@ class Case(_Part):
     reference: Side
     candidate: Side
     last_good: Side | None = None  # what worked before the incident
+    reported: float | None = None  # the metric on validation, as it was told of the reference
     budget: Annotated[str, AfterValidator(stated)] = (
         DEFAULT  # how long a run may take: 90s, 10m, 2h
     )
