@@ -17,16 +17,24 @@ from assay.explain.colour import colour
 from assay.explain.curve import gamma, monotone_curve
 from assay.explain.frame import frame
 from assay.explain.functions import functions
+from assay.explain.geometry import letterbox, zoom
+from assay.explain.jpeg import jpeg
 from assay.explain.kernel import kernel
 from assay.explain.lag import lag
 from assay.explain.layout import layout
+from assay.explain.linear_map import linear_map
+from assay.explain.missing import missing_value
+from assay.explain.overlap import crop_offset
 from assay.explain.per_sample import per_sample
 from assay.explain.proposal import Explainer, Explanation
 from assay.explain.quantise import clip, quantise, wrap
 from assay.explain.resampled import resampled
+from assay.explain.resort import Resort
 from assay.explain.search import search
+from assay.explain.some_rows import some_rows, turned_rows
 from assay.explain.translation import translation
 from assay.explain.turns import turns
+from assay.explain.undone import undone
 from assay.explain.units import units
 
 # A new explainer is one file, its test, and its line here: with the moves, or with the maps.
@@ -39,7 +47,17 @@ MOVES: tuple[Explainer, ...] = (
     translation,
     lag,
 )
-FILTERS: tuple[Explainer, ...] = (functions, kernel, colour, per_sample, resampled, box_format)
+FILTERS: tuple[Explainer, ...] = (
+    functions,
+    kernel,
+    colour,
+    per_sample,
+    resampled,
+    letterbox,
+    zoom,
+    jpeg,
+    box_format,
+)
 MAPS: tuple[Explainer, ...] = (
     affine,
     units,
@@ -53,6 +71,15 @@ MAPS: tuple[Explainer, ...] = (
     wrap,
 )
 
+# What loses something: where the reference does it and the candidate does not.
+LOSSES: tuple[Explainer, ...] = (functions, kernel, per_sample, resampled, letterbox, zoom, jpeg)
+LOSSES_OF_VALUES: tuple[Explainer, ...] = (affine, channel_affine, quantise, clip)
+# Asked in this order where no transform of all values fits.
+RESORTS: tuple[Resort, ...] = (missing_value, turned_rows, crop_offset)
+SAME = Explanation(
+    name="no difference", kind="identity", parameters={}, residual_explained=1.0, parts=()
+)
+
 
 def explain(
     reference: NDArray[Any],
@@ -61,6 +88,7 @@ def explain(
     max_depth: int = 3,
     accept: float = 0.99,
     names: Sequence[str] = (),
+    more: Sequence[Explainer] = (),
 ) -> Explanation | None:
     """Name the transform that turns the reference into the candidate, from the arrays alone.
 
@@ -72,6 +100,7 @@ def explain(
         accept: the least share of the residual to be explained; both of the untransformed
             difference and of the candidate's own variation.
         names: of the columns, for people; used where a row has as many.
+        more: explainers of a case, tried with those that filter or mix values.
 
     Returns:
         The simplest explanation; kind "identity" where nothing differs; None where nothing fits.
@@ -86,17 +115,26 @@ def explain(
     if reference.ndim == 0 or candidate.ndim == 0 or not 0 < len(reference) == len(candidate):
         raise ValueError(f"not the same rows: {reference.shape} and {candidate.shape}")
     if np.array_equal(reference, candidate, equal_nan=True):
-        return Explanation(
-            name="no difference", kind="identity", parameters={}, residual_explained=1.0, parts=()
-        )
+        return SAME
     if reference.ndim == 1 or candidate.ndim == 1:
         reference = reference.reshape(len(reference), -1) if reference.ndim == 1 else reference
         candidate = candidate.reshape(len(candidate), -1) if candidate.ndim == 1 else candidate
-    return search(
-        reference,
-        candidate,
-        phases=(MOVES, FILTERS, MAPS),
-        max_depth=max_depth,
-        accept=accept,
-        names=names,
-    )
+    phases = (MOVES, (*FILTERS, *more), MAPS)
+
+    def ask(left: NDArray[Any], right: NDArray[Any], depth: int) -> Explanation | None:
+        if np.array_equal(left, right):
+            return SAME
+        return search(left, right, phases=phases, max_depth=depth, accept=accept, names=names)
+
+    def back(left: NDArray[Any], right: NDArray[Any]) -> Explanation | None:
+        phases = ((), LOSSES, LOSSES_OF_VALUES)
+        return search(left, right, phases=phases, max_depth=2, accept=accept, names=names)
+
+    lost = not np.array_equal(np.isnan(reference), np.isnan(candidate))
+    found = missing_value(reference, candidate, max_depth, ask) if lost else None
+    found = found or some_rows(reference, candidate, max_depth, ask)
+    found = found or ask(reference, candidate, max_depth)
+    for resort in RESORTS:
+        found = found or resort(reference, candidate, max_depth, ask)
+    found = found or undone(reference, candidate, back)
+    return found or linear_map(reference, candidate, max_depth, ask, accept)

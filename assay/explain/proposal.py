@@ -99,13 +99,18 @@ def guess_channel_axis(shape: Sequence[int]) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One named transform. `cost` is 1 for a plain one and more for one with more freedom."""
+    """One named transform. `cost` is 1 for a plain one and more for one with more freedom.
+
+    `slack` is the share that may stay unexplained beside what everything may: what two programs
+    that follow one standard differ in.
+    """
 
     kind: str
     name: str
     apply: Callable[[Samples], Samples]
     parameters: dict[str, Parameter] = field(default_factory=dict)
     cost: float = 1.0
+    slack: float = 0.0
 
 
 def of_planes(

@@ -25,6 +25,7 @@ BEAM = (8, 4, 10)  # kept after a step of each; the first move keeps twice as ma
 EXACT, DEAR = 1e-9, 0.5
 LIKELY = 3  # nodes, the most promising, that filters are tried on after a first step
 HOPELESS = 0.25  # of promise, after two steps: no third makes a fit of it
+HOPELESS_FILTER = 0.5  # of squared correlation, after a filter
 RELATED = 0.3  # of squared correlation: with less, no map of values fits
 WORSE_FIT = 0.5  # what an inexact explanation costs where another is exact
 BLOCK_VALUES = 1 << 20
@@ -40,6 +41,11 @@ class Node:
     phase: int  # of its last step: MOVE, FILTER or MAP
     unexplained: float
     promise: float
+
+    @property
+    def slack(self) -> float:
+        """Give what its steps may leave unexplained together, beside what all may."""
+        return sum(step.slack for step in self.steps)
 
     @property
     def cost(self) -> float:
@@ -81,7 +87,7 @@ def search(
         children: list[Node] = []
         for rank, node in enumerate(level):
             own = list(_children(node, target, phases, scale, last=last, likely=rank < LIKELY))
-            found += [child for child in own if 1 - child.unexplained >= accept]
+            found += [child for child in own if 1 - child.unexplained >= accept - child.slack]
             children += own
             if depth > 1 and any(_settles(child, depth) for child in found):
                 break
@@ -200,6 +206,7 @@ def _beam(children: list[Node], depth: int) -> list[Node]:
     )
     if depth > 1:
         moved = [child for child in moved if child.promise >= HOPELESS]
+    filtered = [child for child in filtered if child.promise >= HOPELESS_FILTER]
     moved.sort(key=lambda node: (-node.promise, node.cost))
     filtered.sort(key=lambda node: (-node.promise, node.cost))
     mapped.sort(key=lambda node: (node.unexplained, node.cost))
@@ -262,7 +269,7 @@ def _verify(
         own += own_variation(target)
     unexplained = _unexplained(error, difference if comparable else None, own)
     total = difference if comparable else own
-    return 1 - error / total if total > 0 else 1.0, 1 - unexplained >= accept
+    return 1 - error / total if total > 0 else 1.0, 1 - unexplained >= accept - node.slack
 
 
 def _finite_rows(values: Array) -> NDArray[np.bool_]:

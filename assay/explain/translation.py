@@ -24,7 +24,7 @@ def translation(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     if not aligned(reference, candidate) or reference.planes.shape[2:] == (1, 1):
         return
     left, right = reference.planes, candidate.planes
-    peak = _peak(left, right)
+    peak = peak_of(left, right)
     if peak != (0, 0):
         yield _propose(peak, "wrap", 0.0, 1.1)
         if _overlap(peak, left.shape):
@@ -91,7 +91,8 @@ def _spectrum(left: Array, right: Array) -> Array:
     return np.asarray(cross * scale[:, None, None])
 
 
-def _peak(left: Array, right: Array) -> tuple[int, int]:
+def peak_of(left: Array, right: Array) -> tuple[int, int]:
+    """Give the whole shift, down and right, at which the two correlate most."""
     # The absolute value, because an inverted picture has a negative peak.
     correlations = np.abs(np.fft.ifft2(_spectrum(left, right)).real).sum(axis=0)
     height, width = correlations.shape
