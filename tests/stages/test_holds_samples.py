@@ -15,6 +15,7 @@ PUSHED = {  # figures, counts, facts and rows by their place: see docs/privacy.m
     "diagnose",
     "gate",
     "report",
+    "runtime",
 }
 
 
