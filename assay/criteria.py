@@ -10,7 +10,12 @@ from assay.intervals import Interval, bootstrap_mean, wilson
 
 
 def accuracy(
-    correct: NDArray[np.bool_], groups: NDArray[Any] | None, *, num_draws: int, seed: int
+    correct: NDArray[np.bool_],
+    groups: NDArray[Any] | None,
+    *,
+    num_draws: int,
+    seed: int,
+    confidence: float = 0.95,
 ) -> Interval:
     """Bound a share of right answers by the wider of Wilson's and the bootstrap over groups.
 
@@ -22,15 +27,16 @@ def accuracy(
         groups: (rows,) labels of any kind, or None; as many groups as rows are no groups.
         num_draws: resamples of the bootstrap.
         seed: of the bootstrap.
+        confidence: of the two-sided interval.
 
     >>> found = accuracy(np.array([True] * 20), None, num_draws=100, seed=0)
     >>> found.value, round(found.low, 3)
     (1.0, 0.839)
     """
-    by_rows = wilson(int(correct.sum()), len(correct))
+    by_rows = wilson(int(correct.sum()), len(correct), confidence)
     if groups is None or len(np.unique(groups)) in (1, len(correct)):
         return by_rows
-    by_groups = bootstrap_mean(correct, groups, num_draws, seed).within(0, 1)
+    by_groups = bootstrap_mean(correct, groups, num_draws, seed, confidence).within(0, 1)
     return Interval(
         value=by_rows.value,
         low=min(by_rows.low, by_groups.low),

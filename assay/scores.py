@@ -93,7 +93,13 @@ def spread(metric: MetricName, wanted: ArrayLike) -> float:
 
 
 def level(
-    metric: MetricName, found: Scores, groups: ArrayLike | None, *, num_draws: int, seed: int
+    metric: MetricName,
+    found: Scores,
+    groups: ArrayLike | None,
+    *,
+    num_draws: int,
+    seed: int,
+    confidence: float = 0.95,
 ) -> Interval:
     """Bound the mean score; a share by Wilson's interval too, see `assay.criteria.accuracy`.
 
@@ -102,8 +108,9 @@ def level(
     """
     if metric in ("accuracy", "agreement"):
         labels = None if groups is None else np.asarray(groups)
-        return accuracy(found > 0, labels, num_draws=num_draws, seed=seed)
-    return bootstrap_mean(found, groups, num_draws, seed).within(*LEVELS[metric])
+        draws = {"num_draws": num_draws, "seed": seed}
+        return accuracy(found > 0, labels, **draws, confidence=confidence)
+    return bootstrap_mean(found, groups, num_draws, seed, confidence).within(*LEVELS[metric])
 
 
 def _constant(metric: MetricName, truth: Scores) -> float:

@@ -79,6 +79,7 @@ class RunRecord(BaseModel):
     state: State
     verdict: Verdict | None = None
     because: str = ""  # what keeps the gate from opening
+    look: dict[str, Any] | None = None  # at held-out rows: hashes of them and of what was answered
     partial: str = ""  # why it was cut short; "": it is whole
     not_examined: list[str] = []  # the stages that there was no time for
     sentence: str

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from pydantic import Field
+
 from stages.metric import Metric
 from stages.reports.contract import CONTRACT, ContractReport
 from stages.reports.diagnose import DIAGNOSE, DiagnoseReport
@@ -15,11 +17,15 @@ from stages.reports.split import ROLES
 from stages.stage import FromCase, MetricName, Params, Share, Stage
 
 if TYPE_CHECKING:
+    from stages.gate_beside import Beside
     from stages.held_figures import Looked
 
 
+BESIDE = ("what worked", "simulation", "groups", "calibration")
+
+
 class GateParams(Params):
-    """What the candidate is held to; each is the bound that the whole 95 % interval has to keep."""
+    """What the candidate is held to; each is the bound that the whole interval has to keep."""
 
     metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
     unit: Annotated[str | None, FromCase("unit")] = None
@@ -28,6 +34,11 @@ class GateParams(Params):
     max_mae: float | None = None  # of one by mae, in its unit
     max_drop: Share = 0.05  # validation minus the field; as a margin, see `diagnose`
     min_agreement: Share = 0.98  # with the reference as a whole, on all real rows
+    max_loss: Share = 0.02  # to what worked, on simulation, and of any group; as a margin
+    max_calibration_error: Share | None = None  # None: not held
+    min_group_rows: int = Field(default=10, ge=2)  # a group with fewer is told, not tested
+    alpha: float = Field(default=0.05, gt=0, lt=1)  # of all looks at the rows that prove
+    look: int | None = Field(default=None, ge=1)  # which look it is; None: the only one
     min_rows: int = 50  # below that nothing passes; a whole interval beyond a threshold fails
     resamples: int = 2000
     seed: int = 0
@@ -45,6 +56,7 @@ class Inputs:
     candidate: Annotated[PredictReport, PREDICT.of("candidate")]
     reference_outputs: Annotated[Path, OUTPUTS.of("reference")]
     candidate_outputs: Annotated[Path, OUTPUTS.of("candidate")]
+    last_good_outputs: Annotated[Path | None, OUTPUTS.of("last_good")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +72,14 @@ def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
     from assay.criteria import verdict
     from stages.gate_reasons import because
     from stages.held_figures import Bootstrap
+    from stages.looks import look_at
 
-    held = _looked(params, inputs).hold(
-        Bootstrap(num_draws=params.resamples, seed=params.seed), params.min_rows
-    )
+    looked = _looked(params, inputs)
+    proving = looked.proving()
+    answers = looked.candidate.labels("real-candidate", proving) if len(proving) else None
+    look = look_at(inputs.roles, answers, params.look, params.alpha)
+    draws = Bootstrap(num_draws=params.resamples, seed=params.seed, confidence=1 - look.alpha)
+    held = looked.hold(draws, params.min_rows)
     param = {"r2": "min_r2", "mae": "max_mae"}.get(params.metric, "min_accuracy")
     threshold: float | None = getattr(params, param)
     criteria = [
@@ -72,12 +88,14 @@ def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
         held.level(threshold, param),
         held.drop(params.max_drop),
         held.agreement(params.min_agreement, inputs.diagnose.agreement_within),
+        *_beside(params, inputs, looked, look.alpha).criteria(),
     ]
     report = GateReport(
         verdict=verdict([criterion.passed for criterion in criteria]),
         metric=params.metric,
         unit=params.unit,
         criteria=criteria,
+        look=look,
     )
     why = because(report.verdict, criteria, held.metric)
     report = report.model_copy(update={"because": why})
@@ -97,6 +115,29 @@ def _looked(params: GateParams, inputs: Inputs) -> "Looked":
         within=inputs.diagnose.agreement_within,
         answered=inputs.candidate,
         unrecorded=f"The candidate's answers are not known: {why}" if why else "",
+    )
+
+
+def _beside(params: GateParams, inputs: Inputs, looked: "Looked", alpha: float) -> "Beside":
+    from stages.answers import Side, rows_of
+    from stages.gate_beside import Beside
+
+    metric = looked.metric
+    return Beside(
+        metric=metric,
+        prove=looked.proving(),
+        sim=rows_of(inputs.roles, "sim", "validation", task=metric.task),
+        candidate=looked.candidate,
+        reference=looked.reference,
+        last_good=Side(inputs.last_good_outputs) if inputs.last_good_outputs else None,
+        unrecorded=bool(looked.unrecorded),
+        margin=params.max_loss,
+        min_rows=params.min_rows,
+        min_group_rows=params.min_group_rows,
+        alpha=alpha,
+        max_calibration_error=params.max_calibration_error,
+        num_draws=params.resamples,
+        seed=params.seed,
     )
 
 
@@ -166,6 +207,7 @@ def _metrics(report: GateReport, inputs: Inputs) -> str:
         "agreement": by_name["agreement"],
         "parity_max_abs": by_name["parity"],
         "contract_breaches": by_name["contract"],
+        **{_flat(name): by_name.get(name) for name in BESIDE},
         "gate_open": float(report.verdict == "open"),
     }
     for part in inputs.diagnose.parts:
@@ -174,6 +216,10 @@ def _metrics(report: GateReport, inputs: Inputs) -> str:
         figures["effect_last_layer"] = inputs.features.layers[-1].effect
     finite = {name: figure for name, figure in figures.items() if figure is not None}
     return json.dumps(finite, indent=2, allow_nan=False) + "\n"
+
+
+def _flat(name: str) -> str:
+    return f"{name.replace(' ', '_')}_held"
 
 
 STAGE = Stage(run, image="base")

@@ -6,6 +6,17 @@ from stages.figures import percent
 from stages.metric import Metric
 from stages.reports.gate import Criterion
 
+NAMED = {
+    "drop": "the drop",
+    "agreement": "agreement with the reference",
+    "what worked": "what is lost to what worked",
+    "simulation": "what is lost on simulation",
+    "groups": "harm to groups",
+    "calibration": "the calibration error",
+}
+WHICH = {"agreement": "", "simulation": " of validation"}
+LOSSES = ("drop", "what worked", "simulation", "groups")
+SHARES = ("agreement", "calibration")
 ROUND = {1e-3: "a thousand", 1e-6: "a million", 1e-9: "a billion"}
 
 
@@ -36,14 +47,15 @@ def _brief(one: Criterion, metric: Metric) -> str:
         return f"the data contract ({one.why.removeprefix('Broken: ').rstrip('.')})"
     if one.name == "parity":
         return f"preprocessing parity ({_first(one.why)})"
-    named = {"drop": "the drop", "agreement": "agreement with the reference"}
-    name = named.get(one.name, metric.word)
+    name = NAMED.get(one.name, metric.word)
+    if one.name == "groups":
+        return f"{name} ({_first(one.why)})"
     if one.figure is None or one.threshold is None or one.low is None or one.high is None:
         return _with_more(f"{name} ({_first(one.why)})", one)
     write, own = _words(one, metric)
     over = one.bound == "at most"
     fails = ("is" if one.passed is False else "could be") + (" above" if over else " below")
-    rows = "" if one.name == "agreement" else " that prove"
+    rows = WHICH.get(one.name, " that prove")
     held = f"{own.bare(one.low)} to {own.bare(one.high)}, {one.n} rows{rows}"
     text = f"{name} {write(one.figure)} (CI {held}) {fails} {write(one.threshold)}"
     straddles = one.low <= one.threshold <= one.high
@@ -57,9 +69,9 @@ def _with_more(text: str, one: Criterion) -> str:
 
 
 def _words(one: Criterion, metric: Metric) -> tuple[Callable[[float], str], Metric]:
-    if one.name == "agreement":
+    if one.name in SHARES:
         return percent, Metric("agreement")
-    return (metric.signed_loss if one.name == "drop" else metric.level), metric
+    return (metric.signed_loss if one.name in LOSSES else metric.level), metric
 
 
 def _first(text: str) -> str:

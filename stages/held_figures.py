@@ -28,10 +28,12 @@ class Bootstrap:
 
     num_draws: int
     seed: int
+    confidence: float = 0.95  # of the intervals
 
     def level(self, metric: Metric, found: "Scores", rows: Rows) -> "Interval":
         """Bound a mean score."""
-        return level(metric.name, found, rows.groups, num_draws=self.num_draws, seed=self.seed)
+        draws = {"num_draws": self.num_draws, "seed": self.seed}
+        return level(metric.name, found, rows.groups, **draws, confidence=self.confidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,32 +117,11 @@ class Held:
         without: str,
         more: str,
     ) -> dict[str, Any]:
-        """Fill in the figures and say why; `without` says what is missing where there is none.
-
-        `more` says what labels would decide; it is told where the interval straddles.
-        """
-        straddles = False
-        if found is None or threshold is None:
-            why = without
-        elif passed is not None:
-            why = "The whole interval keeps it." if passed else "The whole interval misses it."
-        elif found.low <= threshold <= found.high:
-            straddles = True
-            why = f"The interval straddles the threshold. {more}".strip()
-        else:
-            why = f"The whole interval keeps it, but {found.n} rows are too few to pass: "
-            why += f"{self.min_rows} are asked for."
-        return {
-            "figure": found.value if found else None,
-            "low": found.low if found else None,
-            "high": found.high if found else None,
-            "n": found.n if found else 0,
-            "groups": found.groups if found else None,
-            "threshold": threshold,
-            "passed": passed,
-            "why": why,
-            "more": more if straddles or (found is None and not self.unrecorded) else "",
-        }
+        says_more = more if found is not None or not self.unrecorded else ""
+        judged = fill_in(
+            found, threshold, passed, without=without, more=more, min_rows=self.min_rows
+        )
+        return judged | {"more": says_more if judged["more"] or found is None else ""}
 
     def _unlabelled(self, needed: "Needed | None", question: str) -> str:
         """Say what is missing, and how many labels would show it."""
@@ -189,6 +170,10 @@ class Looked:
             min_rows=min_rows,
         )
 
+    def proving(self) -> Rows:
+        """Return the labelled rows that prove, of those that the candidate answered."""
+        return self._real("prove")
+
     def _real(self, role: str | None) -> Rows:
         labelled = role is not None
         rows = rows_of(self.roles, "real", role, labelled=labelled, task=self.metric.task)
@@ -201,6 +186,43 @@ class Looked:
         rows = replace(real, labels=self.reference.must("real-reference", real))
         same = self.candidate.scores("real-candidate", rows, metric, self.within)
         return bootstrap.level(metric, same, rows)
+
+
+def fill_in(
+    found: "Interval | None",
+    threshold: float | None,
+    passed: bool | None,
+    *,
+    without: str = "",
+    more: str,
+    min_rows: int,
+) -> dict[str, Any]:
+    """Fill in a criterion's figures and say why; `without` says what is missing where none is.
+
+    `more` says what labels would decide; it is told where the interval straddles.
+    """
+    straddles = False
+    if found is None or threshold is None:
+        why = without
+    elif passed is not None:
+        why = "The whole interval keeps it." if passed else "The whole interval misses it."
+    elif found.low <= threshold <= found.high:
+        straddles = True
+        why = f"The interval straddles the threshold. {more}".strip()
+    else:
+        why = f"The whole interval keeps it, but {found.n} rows are too few to pass: "
+        why += f"{min_rows} are asked for."
+    return {
+        "figure": found.value if found else None,
+        "low": found.low if found else None,
+        "high": found.high if found else None,
+        "n": found.n if found else 0,
+        "groups": found.groups if found else None,
+        "threshold": threshold,
+        "passed": passed,
+        "why": why,
+        "more": more if straddles else "",
+    }
 
 
 def proof_of_no_harm(differing: set[str], diagnosis: DiagnoseReport) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from stages.figures import counted, percent
+from stages.gate_reasons import LOSSES, SHARES
 from stages.metric import Metric
 from stages.reports.diagnose import DiagnoseReport, Finding
 from stages.reports.gate import Criterion
@@ -47,6 +48,7 @@ def lay_out(answer: Answer, files: Files, *, shows_samples: bool) -> str:
         causes=[bar(found, diagnosis) for found in diagnosis.findings if not found.harmless],
         harmless=[found for found in diagnosis.findings if found.harmless],
         sections=sections,
+        interval_level=f"{100 - 100 * gate.look.alpha:.4g}" if gate.look else "95",
         criteria=[held(criterion, held_metric) for criterion in gate.criteria],
         breaches=[check for check in answer.contract.checks if not check.passed],
     )
@@ -141,12 +143,13 @@ def held(criterion: Criterion, metric: Metric) -> dict[str, Any]:
     write: Callable[[float], str] = {
         metric.name: metric.level,
         "agreement": percent,
-        "drop": metric.signed_loss,
+        "calibration": percent,
+        **dict.fromkeys(LOSSES, metric.signed_loss),
         "contract": _broken,
     }.get(criterion.name, number)
     bounds = None
     if criterion.low is not None and criterion.high is not None:
-        own = Metric("agreement") if criterion.name == "agreement" else metric
+        own = Metric("agreement") if criterion.name in SHARES else metric
         bounds = f"{own.bare(criterion.low)} to {own.bare(criterion.high)}"
     limit = criterion.threshold
     said = "no threshold" if limit is None else f"{criterion.bound} {write(limit)}"

@@ -277,7 +277,8 @@ def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dic
         for name in ("parity", "features", "roles", "reference_outputs", "candidate_outputs")
     }
     shared |= {"diagnose": found.report, "contract": contract()}
-    held = gate.Inputs(**shared, candidate=made["candidate"])
+    before = made.get("last_good_outputs")
+    held = gate.Inputs(**shared, candidate=made["candidate"], last_good_outputs=before)
     gated = gate.run(gate.GateParams(resamples=400), held, folder)
     evaluated = beside.evaluated(made, folder)
     (folder / "predicted.csv").write_text(evaluated.predicted, encoding="utf-8")

@@ -1,6 +1,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from planted_world import World, build, gap_in_features
 
@@ -29,15 +30,20 @@ def contract(*, passed=True):
     )
 
 
-def gated(tmp_path, *, params=None, holds=True, parity=None, **planted):
+def gated(tmp_path, *, params=None, holds=True, parity=None, change=None, **planted):
+    tmp_path.mkdir(exist_ok=True)
     made = build(World(**planted), tmp_path)
+    if change is not None:
+        change(tmp_path)
     if parity is not None:
         made["parity"] = parity
     found = diagnose.run(diagnose.DiagnoseParams(resamples=200), diagnose.Inputs(**made), tmp_path)
     names = ("parity", "features", "roles", "candidate", "reference_outputs", "candidate_outputs")
+    made.setdefault("last_good_outputs", None)
     inputs = Inputs(
         contract=contract(passed=holds),
         diagnose=found.report,
+        last_good_outputs=made["last_good_outputs"],
         **{name: made[name] for name in names},
     )
     return run(params or GateParams(resamples=200), inputs, tmp_path)
@@ -47,20 +53,22 @@ def passes(report):
     return {criterion.name: criterion.passed for criterion in report.criteria}
 
 
-GOOD = dict.fromkeys(["contract", "parity", "accuracy", "drop", "agreement"], True)
+NAMES = ["contract", "parity", "accuracy", "drop", "agreement", "simulation", "groups"]
+GOOD = dict.fromkeys(NAMES, True)
+BAD = GOOD | dict.fromkeys(["parity", "accuracy", "drop", "agreement", "groups"], False)
 CASES = {
     "all well": ({}, "open", GOOD),
     "a broken contract": ({"holds": False}, "closed", GOOD | {"contract": False}),
     "a broken step": (
         {"steps": {"turn": (0.7, "transpose")}},
         "closed",
-        {"contract": True, "parity": False, "accuracy": False, "drop": False, "agreement": False},
+        BAD,
     ),
     "a step that is proved harmless": ({"steps": {"scale": (0.0, "scale")}}, "open", GOOD),
     "a harmless step beside one that costs": (
         {"steps": {"scale": (0.0, "scale"), "turn": (0.7, "transpose")}},
         "closed",
-        {"contract": True, "parity": False, "accuracy": False, "drop": False, "agreement": False},
+        BAD,
     ),
     "a gap that both sides share": (
         {"real": 0.45},
@@ -70,12 +78,16 @@ CASES = {
     "too few rows": (
         {"rows": 90, "num_groups": 90},
         "abstained",
-        GOOD | {"accuracy": None, "drop": None, "agreement": None},
+        {
+            name: None if name in ("accuracy", "drop", "agreement") else True
+            for name in NAMES
+            if name != "groups"  # each row is a group by itself
+        },
     ),
     "no labels": (
         {"labelled": False},
         "abstained",
-        GOOD | {"accuracy": None, "drop": None},
+        {name: True for name in NAMES if name != "groups"} | {"accuracy": None, "drop": None},
     ),
     "parity that does not apply": (
         {"parity": NotApplicable(not_applicable="the candidate is recorded")},
@@ -169,3 +181,96 @@ def test_what_is_unknown_is_left_out_of_the_metrics(tmp_path):
     figures = json.loads(gated(tmp_path, labelled=False).metrics)
     assert "accuracy_prove_candidate" not in figures
     assert "gap" not in figures
+
+
+def held(tmp_path, name, **given):
+    report = gated(tmp_path, **given).report
+    return next((one for one in report.criteria if one.name == name), None), report
+
+
+def test_what_worked_is_compared_row_by_row_where_a_case_states_it(tmp_path):
+    found, report = held(tmp_path, "what worked", last_good=0.6)
+    assert found.passed is True
+    assert found.why == "It is better than what worked: the whole interval."
+    assert found.figure == pytest.approx(-0.37, abs=0.08)
+    assert report.verdict == "open"
+
+
+def test_a_candidate_that_loses_to_what_worked_is_refused(tmp_path):
+    found, report = held(tmp_path, "what worked", real=0.6, last_good=0.97)
+    assert found.passed is False
+    assert "what is lost to what worked" in report.because
+    groups = next(one for one in report.criteria if one.name == "groups")
+    assert groups.says.endswith("what worked.")
+
+
+def test_a_group_that_is_harmed_is_named_though_all_rows_together_keep_the_level(tmp_path):
+    def harm(folder):
+        labels = np.load(folder / "candidate/real-candidate.labels.npy")
+        hurt = np.arange(len(labels)) % 45 == 2  # g2 proves
+        labels[hurt] = (labels[hurt] + 1) % 10
+        np.save(folder / "candidate/real-candidate.labels.npy", labels)
+
+    found, report = held(tmp_path, "groups", change=harm)
+    assert found.passed is False
+    assert "1 of 15 groups lose more: `g2`." in found.why
+    assert report.verdict == "closed"
+    assert "harm to groups (1 of 15 groups lose more: `g2`)" in report.because
+
+
+def test_groups_with_few_rows_are_told_and_do_not_fail(tmp_path):
+    params = GateParams(resamples=200, min_group_rows=21)
+    found, _ = held(tmp_path, "groups", params=params)
+    assert found is None
+    params = GateParams(resamples=200, min_group_rows=20)
+    found, _ = held(tmp_path / "two", "groups", params=params)
+    assert found.passed is True
+
+
+def test_what_is_lost_on_simulation_is_held(tmp_path):
+    def worse(folder):
+        labels = np.load(folder / "candidate/sim.labels.npy")
+        labels[::8] = (labels[::8] + 1) % 10
+        np.save(folder / "candidate/sim.labels.npy", labels)
+
+    found, report = held(tmp_path, "simulation", change=worse)
+    assert found.passed is False
+    assert found.figure == pytest.approx(0.12, abs=0.02)
+    assert "what is lost on simulation" in report.because
+
+
+def test_a_calibration_error_is_held_where_it_is_stated(tmp_path):
+    found, _ = held(tmp_path, "calibration")
+    assert found is None
+    params = GateParams(resamples=200, max_calibration_error=0.05)
+    found, report = held(tmp_path / "two", "calibration", params=params)
+    assert found.passed is True  # one-hot outputs: surely right, and nearly always so
+    found, report = held(tmp_path / "three", "calibration", params=params, real=0.8)
+    assert found.passed is False
+    assert "the calibration error" in report.because
+
+
+def test_later_looks_at_the_same_rows_are_held_to_wider_intervals(tmp_path):
+    widths = []
+    for number in (None, 1, 2, 5):
+        folder = tmp_path / str(number)
+        found, report = held(
+            folder, "accuracy", params=GateParams(resamples=200, look=number), rows=900
+        )
+        widths.append(found.high - found.low)
+        assert report.look.number == number
+    assert widths == sorted(widths)
+    assert report.look.alpha == pytest.approx(0.05 * 6 / (np.pi * 5) ** 2)
+    assert widths[-1] > 1.3 * widths[0]
+
+
+def test_a_look_is_named_by_the_rows_and_by_what_was_answered(tmp_path):
+    one, same, other = (
+        gated(tmp_path / name, **given).report.look
+        for name, given in (("a", {}), ("b", {}), ("c", {"model": 0.3}))
+    )
+    assert one == same
+    assert one.rows == other.rows
+    assert one.answers != other.answers
+    unlabelled = gated(tmp_path / "d", labelled=False).report.look
+    assert unlabelled.answers == ""
