@@ -170,6 +170,7 @@ class Investigation:
             state=state,
             verdict=gate.get("verdict"),
             because=gate.get("because", ""),
+            look=gate.get("look"),
             partial=partial,
             not_examined=list(self.cut.left_out),
             sentence=(str(error) or state) if error else self.report(DIAGNOSE.path)["verdict"],
