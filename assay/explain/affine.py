@@ -19,6 +19,7 @@ SLOPES = {
     )
     for name, value in ((text, base), (f"1/({text})" if "/" in text else f"1/{text}", 1 / base))
 } | {"1": 1.0}  # fmt: skip
+MAX_TRIMMED = 1 << 12  # values that a trimmed line is fitted to
 PILED_UP = 0.95  # of the values lie between the extremes, or fewer
 OFFSETS = (0.0, 0.5, 1.0, 16.0, 32.0, 127.5, 128.0, 255.0, 273.15, 1000.0)
 
@@ -33,7 +34,8 @@ def fit_line(x: Array, y: Array) -> tuple[float, float]:
 
 def fit_line_trimmed(x: Array, y: Array, kept: float = 0.7, rounds: int = 8) -> tuple[float, float]:
     """Fit a line to the values that follow it best, as where others are clipped or filled in."""
-    x, y = x.ravel(), y.ravel()
+    step = max(1, x.size // MAX_TRIMMED)
+    x, y = x.ravel()[::step], y.ravel()[::step]
     slope, offset = fit_line(x, y)
     for _ in range(rounds):
         error = np.abs(y - slope * x - offset)

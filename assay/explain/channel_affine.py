@@ -27,6 +27,7 @@ NORMALISATIONS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "range 0 to 255": ((0.0,), (1 / 255,)),
 }
 MAX_CHANNELS = 64
+HOPELESS = 0.3  # of the variation: lines that leave more are followed by no map that mends it
 MIN_VALUES = 16  # a channel; a line through fewer says little
 NAMED_CHANNELS = 3
 SHOWN_CHANNELS = 4  # with their lines
@@ -42,6 +43,9 @@ def channel_affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]
         return
     lines = np.array([fit_line(left[:, c], right[:, c]) for c in range(num_channels)])
     slopes, offsets = lines[:, 0], lines[:, 1]
+    error = ((right - _lines(slopes, offsets)(left)) ** 2).sum()
+    if error > HOPELESS * ((right - right.mean(axis=(0, 2, 3), keepdims=True)) ** 2).sum():
+        return
     yield from _known(slopes, offsets)
     if num_channels == 1:
         return

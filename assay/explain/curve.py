@@ -11,7 +11,7 @@ GAMMAS = (2.2, 1 / 2.2, 2.4, 1 / 2.4, 1.8, 1 / 1.8, 2.0, 0.5, 3.0, 1 / 3, 1.5, 1
 NEAR = 5e-3  # relative, of a known gamma
 NUM_KNOTS = 32
 SRGB_KNEE_LINEAR, SRGB_KNEE = 0.0031308, 0.04045  # IEC 61966-2-1
-MAX_VALUES = 1 << 12  # of the search for gamma
+MAX_VALUES = 1 << 11  # of the search for gamma
 HOPELESS = 0.9  # of squared correlation at the best power of a grid: below, it is no gamma
 
 
@@ -86,13 +86,13 @@ def monotone_curve(reference: Samples, candidate: Samples) -> Iterator[Proposal]
 
 def _exponent(x: Array, y: Array) -> float | None:
     """Search the power of x that correlates best with y: a grid, then thirds; None: none does."""
-    grid = np.linspace(-3.2, 3.2, 17)
+    grid = np.linspace(-3.2, 3.2, 9)
     fits = [correlation(x**2.0**log, y) for log in grid]
     if max(fits) < HOPELESS:
         return None
     best = float(grid[int(np.argmax(fits))])
-    low, high = best - 0.4, best + 0.4
-    for _ in range(28):
+    low, high = best - 0.8, best + 0.8
+    for _ in range(32):
         third = (high - low) / 3
         if correlation(x**2 ** (low + third), y) < correlation(x**2 ** (high - third), y):
             low += third

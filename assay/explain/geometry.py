@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from assay.explain.proposal import Array, Proposal, Samples, of_planes
-from assay.explain.rendering import renderings
 from assay.explain.resampled import at_places
 from assay.explain.score import aligned, correlation
 
 MIN_SIDE = 8
-FEW_ROWS = 6
+FEW_ROWS = 3
 LIKE = 0.9  # of squared correlation: to be refined
 FIT = 0.97  # of squared correlation: to be proposed
 LEAST_SEEN = 0.4  # of a side
@@ -70,10 +69,10 @@ def zoom(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     """Propose the middle of the picture, of one axis or both, stretched to the whole frame."""
     if not aligned(reference, candidate) or min(reference.planes.shape[2:]) < MIN_SIDE:
         return
-    few, wanted = reference.planes[:FEW_ROWS], candidate.planes[:FEW_ROWS]
+    few, wanted = reference.planes[:FEW_ROWS, :1], candidate.planes[:FEW_ROWS, :1]
     plain = correlation(few, wanted)
     for axes, what in (((2,), "height"), ((3,), "width"), ((2, 3), "height and width")):
-        grid = np.linspace(LEAST_SEEN, 1, 16)[:-1]
+        grid = np.linspace(LEAST_SEEN, 1, 13)[:-1]
         fits = [correlation(_middle(few, axes, share), wanted) for share in grid]
         best = int(np.argmax(fits))
         if fits[best] < max(LIKE - 0.4, plain):

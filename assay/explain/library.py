@@ -28,6 +28,7 @@ from assay.explain.overlap import crop_offset
 from assay.explain.per_sample import per_sample
 from assay.explain.proposal import Explainer, Explanation
 from assay.explain.quantise import clip, quantise, wrap
+from assay.explain.rerender import Pictures, rerender
 from assay.explain.resampled import resampled
 from assay.explain.resort import Resort
 from assay.explain.search import search
@@ -89,6 +90,7 @@ def explain(
     accept: float = 0.99,
     names: Sequence[str] = (),
     more: Sequence[Explainer] = (),
+    source: Pictures | None = None,
 ) -> Explanation | None:
     """Name the transform that turns the reference into the candidate, from the arrays alone.
 
@@ -101,6 +103,7 @@ def explain(
             difference and of the candidate's own variation.
         names: of the columns, for people; used where a row has as many.
         more: explainers of a case, tried with those that filter or mix values.
+        source: what both steps were given, where that is known: a resize is rendered again of it.
 
     Returns:
         The simplest explanation; kind "identity" where nothing differs; None where nothing fits.
@@ -130,6 +133,10 @@ def explain(
         phases = ((), LOSSES, LOSSES_OF_VALUES)
         return search(left, right, phases=phases, max_depth=2, accept=accept, names=names)
 
+    if source is not None:
+        found = rerender(reference, candidate, source, accept)
+        if found is not None:
+            return found
     lost = not np.array_equal(np.isnan(reference), np.isnan(candidate))
     found = missing_value(reference, candidate, max_depth, ask) if lost else None
     found = found or some_rows(reference, candidate, max_depth, ask)

@@ -69,8 +69,7 @@ class Rendering:
         return planes
 
 
-def renderings() -> Iterator[Rendering]:
-    """Yield all ways, the most usual first."""
+def _renderings() -> Iterator[Rendering]:
     for kind in FILTERS:
         if kind.name != "box":
             yield Rendering(f"{kind.name}", _matrix(kind, wide=False, ends=False))
@@ -123,3 +122,7 @@ def _area(had: int, wanted: int) -> Array:
     left, right = np.arange(had)[None], np.arange(1, had + 1)[None]
     shares = np.maximum(0.0, np.minimum(high, right) - np.maximum(low, left))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+RENDERINGS = tuple(_renderings())
+"""All ways, the most usual first."""

@@ -19,7 +19,11 @@ def prefixed(
     if then is None or then.kind == "identity":
         share = 1.0 if then is None else then.residual_explained
         return Explanation(
-            name=name, kind=kind, parameters=parameters, residual_explained=share, parts=tuple(kind.split("+"))
+            name=name,
+            kind=kind,
+            parameters=parameters,
+            residual_explained=share,
+            parts=tuple(kind.split("+")),
         )
     return Explanation(
         name=f"{name}: {then.name}" if name.endswith("rows") else f"{name}, then {then.name}",

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from assay.explain.proposal import Array, Samples
 
 FEW_CHANNELS = 8
-PROMISE_VALUES = 1 << 12  # a guide and no judgement: fewer values than are scored will do
-MIN_PROMISE_ROWS = 3
+PROMISE_VALUES = 1 << 11  # a guide and no judgement: fewer values than are scored will do
+MIN_PROMISE_ROWS = 2
 
 
 def aligned(reference: Samples, candidate: Samples) -> bool:

@@ -21,11 +21,12 @@ from assay.explain.score import aligned, correlation, own_variation, promise, sq
 SEARCH_VALUES = 1 << 14  # values that the search looks at; all rows are looked at to accept
 MIN_SEARCH_ROWS = 2
 MOVE, FILTER, MAP = 0, 1, 2  # in this order they are composed
-BEAM = (8, 4, 10)  # kept after a step of each; the first move keeps twice as many
+BEAM = ((12, 3, 10), (5, 2, 5))  # kept of each, after the first step and after later ones
+PROMISING = 0.5  # times the promise of the best move: less is dropped
 EXACT, DEAR = 1e-9, 0.5
-LIKELY = 3  # nodes, the most promising, that filters are tried on after a first step
+LIKELY = 2  # nodes, the most promising, that filters are tried on after a first step
 HOPELESS = 0.25  # of promise, after two steps: no third makes a fit of it
-HOPELESS_FILTER = 0.5  # of squared correlation, after a filter
+HOPELESS_FILTER = 0.8  # of squared correlation, after a filter
 RELATED = 0.3  # of squared correlation: with less, no map of values fits
 WORSE_FIT = 0.5  # what an inexact explanation costs where another is exact
 BLOCK_VALUES = 1 << 20
@@ -204,14 +205,15 @@ def _beam(children: list[Node], depth: int) -> list[Node]:
     moved, filtered, mapped = (
         [child for child in children if child.phase == phase] for phase in (MOVE, FILTER, MAP)
     )
-    if depth > 1:
-        moved = [child for child in moved if child.promise >= HOPELESS]
+    best = max((child.promise for child in moved), default=0.0)
+    least = max(PROMISING * best, HOPELESS if depth > 1 else 0.0)
+    moved = [child for child in moved if child.promise >= least]
     filtered = [child for child in filtered if child.promise >= HOPELESS_FILTER]
     moved.sort(key=lambda node: (-node.promise, node.cost))
     filtered.sort(key=lambda node: (-node.promise, node.cost))
     mapped.sort(key=lambda node: (node.unexplained, node.cost))
-    kept_moves = moved[: BEAM[MOVE] * (2 if depth == 1 else 1)]
-    kept = kept_moves + filtered[: BEAM[FILTER]] + mapped[: BEAM[MAP]]
+    sizes = BEAM[min(depth, len(BEAM)) - 1]
+    kept = moved[: sizes[MOVE]] + filtered[: sizes[FILTER]] + mapped[: sizes[MAP]]
     # The likeliest first: what explains exactly ends the search.
     return sorted(kept, key=lambda node: -max(node.promise, 1 - node.unexplained))
 
