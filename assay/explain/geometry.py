@@ -27,10 +27,8 @@ def letterbox(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     top, bottom, left, far = box
     inner = right[:FEW_ROWS, :, top:bottom, left:far]
     few, size = reference.planes[:FEW_ROWS], (bottom - top, far - left)
-    ways = [
-        (correlation(way.apply(few, size), inner), at, way) for at, way in enumerate(renderings())
-    ]
-    fit, _, way = max(ways, key=lambda found: (round(found[0], 9), -found[1]))
+    fits = [(correlation(way.apply(few, size), inner), way) for way in RENDERINGS]
+    fit, way = max(fits, key=lambda found: round(found[0], 9))  # of equals the most usual
     if fit < LIKE:
         return
     outside = np.ones(right.shape[2:], dtype=np.bool_)
