@@ -28,11 +28,13 @@ def data_causes(
         domains_part: whether a second look sees simulation leave reality.
         margin: what nobody would miss, in the metric.
     """
-    causes = [_of_validation(one) for one in suspects if one.kind in OF_VALIDATION]
     loss = shares.data
-    if loss is None or loss.low <= 0 or costs_nothing(loss, margin):
+    there = loss is not None and loss.low > 0 and not costs_nothing(loss, margin)
+    told = [one for one in suspects if one.kind in OF_VALIDATION and (one.costs or _likely(one))]
+    causes = [_of_validation(one, loss if there else None, margin) for one in told]
+    if loss is None or not there:
         return causes
-    left = loss.value - sum(_value(one.explains) for one in causes if one.clear)
+    left = loss.value - sum(_value(one.explains) for one in causes if not one.harmless)
     noise = loss.value - loss.low
     for one in _proven(suspects):
         if causes and (left <= max(margin, noise) or _value(one.cost) < WORTH_BESIDE * loss.value):
@@ -57,19 +59,23 @@ def _proven(suspects: Sequence[Suspected]) -> list[Suspected]:
     found = [
         one
         for one in suspects
-        if one.costs
-        and one.kind not in (*OF_VALIDATION, *UNNAMED)
-        and (one.p_value is None or one.p_value <= LIKELY)
+        if one.costs and one.kind not in (*OF_VALIDATION, *UNNAMED) and _likely(one)
     ]
     return sorted(found, key=lambda one: (-evidence_of(one), one.at))
 
 
-def _of_validation(one: Suspected) -> Cause:
-    harmless = one.cost is not None and one.cost.high <= 0
+def _likely(one: Suspected) -> bool:
+    return one.p_value is None or one.p_value <= LIKELY
+
+
+def _of_validation(one: Suspected, loss: Interval | None, margin: float) -> Cause:
+    """Take a fact about validation as a cause; without a clean row it may be all of the loss."""
+    found = replace(one, cost=loss) if one.cost is None and one.is_fact else one
     return replace(
-        _named(one),
-        strength="strong" if one.costs or one.is_fact else "weak",
-        harmless=harmless,
+        _named(found),
+        strength="strong" if found.costs or found.is_fact else "weak",
+        harmless=found.cost is not None and costs_nothing(found.cost, margin),
+        suspect=one,
     )
 
 

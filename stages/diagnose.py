@@ -18,6 +18,7 @@ from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.postprocess import POSTPROCESSED
 from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.probe import PROBE, ProbeAnswer, ProbeReport
+from stages.reports.replay import REPLAY, ReplayReport
 from stages.reports.runtime import RUNTIME, RuntimeAnswer
 from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import ROLES
@@ -72,6 +73,7 @@ class Inputs:
     environments: Annotated[EnvironmentsReport | None, ENVIRONMENTS] = None
     inputs: Annotated[InputsAnswer | None, INPUTS] = None
     since: Annotated[SinceAnswer | None, SINCE] = None
+    replay: Annotated[ReplayReport | None, REPLAY] = None
     runtime: Annotated[RuntimeAnswer | None, RUNTIME] = None
 
 
@@ -174,10 +176,17 @@ def _scene(
 
 def _examined(inputs: Inputs) -> "dict[str, Suspecting | NotApplicable | None]":
     return {
-        "Whether validation shares samples with training": None,
+        "Whether validation shares samples with training": _replayed(inputs.replay),
         "The models layer by layer, and whether a batch changes an answer": inputs.runtime,
         "Class prior, labels, noise, blur, exposure and delays inside the data": None,
     }
+
+
+def _replayed(replay: ReplayReport | None) -> ReplayReport | NotApplicable | None:
+    """Say why rows were not compared, where nothing else was found out either."""
+    if replay is None or replay.suspects or replay.leakage.why_not is None:
+        return replay
+    return NotApplicable(not_applicable=replay.leakage.why_not)
 
 
 def _seen(inputs: Inputs, scene: "Scene", seen_by: "Situations", tolerance: float) -> "Seen":

@@ -15,6 +15,11 @@ NEVER = (
     "Cues that simulation has and the field lacks, beyond what was altered one at a time.",
 )
 
+TOO_GOOD = {  # the field is as good as it was: what it is held against was not
+    "leakage": "Validation looks {} better by it than it is",
+    "replay": "What was reported lies {} above validation",
+}
+
 
 def title(cause: Cause, scene: Scene) -> str:
     """Name a cause in one line."""
@@ -199,6 +204,8 @@ def _cost(cause: Cause, scene: Scene) -> str:
         return ""
     loss = metric.loss(found.value)
     evidence = f"{metric.interval(found, rows=False)}, {cause.strength} evidence"
+    if cause.kind in TOO_GOOD:
+        return f"{TOO_GOOD[cause.kind].format(loss + _of(scene))} ({evidence})."
     if whole is None or scene.shares.candidate is None:
         return f"It costs {loss}{_of(scene)} ({evidence})."
     if loss == metric.loss(whole.value):

@@ -115,6 +115,16 @@ SINGLE = {
     ),
     "a gap that layers see": ({"real": 0.6}, {"part": True}, ("data", "sim_to_real_gap")),
     "a gap that nothing sees": ({"real": 0.6}, {}, ("data", "unknown")),
+    "leakage of all rows, whose cost nothing shows": (
+        {"real": 0.8},
+        {"beside": [suspect("data", "leakage", explained=1.0, p=0.001)], "part": True},
+        ("data", "leakage"),
+    ),
+    "a figure that is not reached": (
+        {},
+        {"beside": [suspect("data", "replay", 0.2)]},
+        ("data", "replay"),
+    ),
     "leakage": (
         {"real": 0.8},
         {"beside": [suspect("data", "leakage", 0.17, explained=1.0)]},
@@ -180,6 +190,7 @@ def test_two_faults_are_both_among_the_first_three(made, beside, both, seed):
         pytest.param([suspect("data", "class_prior", 0.0, p=0.001)], id="a prior without a loss"),
         pytest.param([suspect("data", "blur", 0.2)], id="the reference loses nothing"),
         pytest.param([suspect("model", "reduced_precision")], id="half precision that fits"),
+        pytest.param([suspect("data", "leakage", 0.0, explained=1.0, p=0.4)], id="chance doubles"),
         pytest.param([], id="nothing at all"),
     ],
 )
