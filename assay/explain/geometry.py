@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from assay.explain.proposal import Array, Proposal, Samples, of_planes
+from assay.explain.rendering import RENDERINGS
 from assay.explain.resampled import at_places
 from assay.explain.score import aligned, correlation
 
