@@ -191,6 +191,54 @@ def new(case: str, json_: bool, **stated: Any) -> None:
     answer(json_, "new", "new", case, stated, say)
 
 
+@main.command()
+@click.argument("case", shell_complete=lambda *_: _case_names())
+@click.option("--apply", "kind", metavar="KIND", help="Put this one into a new case and run it.")
+@click.option("--run", "run_id", metavar="RUN", help="Whose offers; the last finished by default.")
+@isolation
+@as_json
+def mitigate(case: str, kind: str | None, run_id: str | None, isolation: str, json_: bool) -> None:
+    """List what restores service of CASE, or put one offer into a new case and hold it to the gate.
+
+    The new case CASE-KIND stands beside CASE: the same data and reference, the mitigation in its
+    candidate.
+    """
+    answer(json_, "mitigate", "mitigate", case, kind, run_id, isolation, say)
+
+
+class _GateGroup(click.Group):
+    """`assay gate RUN` shows; `assay gate waive RUN` waives."""
+
+    def parse_args(self, context: click.Context, words: list[str]) -> list[str]:
+        """Take what names no subcommand as a run."""
+        named = bool(words) and (words[0] in self.commands or words[0] in {"-h", "--help"})
+        return super().parse_args(context, words if named else ["show", *words])
+
+
+@main.group(cls=_GateGroup, subcommand_metavar="[RUN] | waive RUN ...")
+def gate() -> None:
+    """Tell whether the candidate of RUN may serve: 0 open, or waived and not expired; else 1."""
+
+
+@gate.command("show")
+@click.argument("run_id", metavar="[RUN]", default="latest")
+@as_json
+def gate_show(run_id: str, json_: bool) -> None:
+    """Show the state of RUN's gate, its waivers, and which look at the held-out rows it was."""
+    answer(json_, "gate", "show", run_id)
+
+
+@gate.command("waive")
+@click.argument("run_id", metavar="RUN")
+@click.option("--reason", required=True, help="Why it may serve all the same.")
+@click.option("--by", required=True, help="Who answers for it.")
+@click.option("--until", required=True, metavar="DATE", help="The last day, as in 2027-01-31.")
+@as_json
+def gate_waive(run_id: str, reason: str, by: str, until: str, json_: bool) -> None:
+    """Open RUN's closed gate until a day: a tag beside the run's own, which stays as it is."""
+    answer(json_, "gate", "waive", run_id, reason, by, until)
+
+
 @main.group()
 def contract() -> None:
     """What data must be to enter an investigation."""
