@@ -194,6 +194,7 @@ class Case(_Part):
     budget: Annotated[str, AfterValidator(stated)] = (
         DEFAULT  # how long a run may take: 90s, 10m, 2h
     )
+    explainers: list[Call] = []  # of the case's own kinds of difference, beside those known
     params: dict[str, dict[str, Any]] = {}  # stage -> param -> value: over params.yaml
 
     @model_validator(mode="after")

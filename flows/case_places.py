@@ -103,6 +103,7 @@ def _missing_calls(loaded: LoadedCase, file: str) -> list[str]:
     """Find modules that no code folder holds; the functions in them only their image can tell."""
     case, faults = loaded.case, []
     calls = {"data.make": case.data.make, "train.call": case.train.call if case.train else None}
+    calls |= {f"explainers.{i}": call for i, call in enumerate(case.explainers)}
     programs: dict[str, list[str]] = {}
     for name, side in loaded.sides.items():
         model, postprocess = side.model, side.postprocess

@@ -1,11 +1,13 @@
 """Where do the two sides' preprocessing part ways, and what is the difference called?"""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from sides.case_code import calling, load
 from stages.reports.parity import (
     ATOL,
     PARITY,
@@ -21,8 +23,10 @@ from stages.reports.swap import SWAP, SWAP_STEPS, SwapAnswer, SwapReport
 from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
-    from assay.explain.proposal import Explanation
-    from stages.step_pairs import Pair
+    from collections.abc import Iterator
+
+    from assay.explain.proposal import Explainer, Explanation, Proposal, Samples
+    from stages.step_pairs import Pair, Rows
 
 
 class ParityParams(Params):
@@ -34,6 +38,7 @@ class ParityParams(Params):
     max_depth: int = Field(default=3, ge=1)  # transforms in a row
     num_pictures: int = Field(default=4, ge=1)
     columns: Annotated[list[str], FromCase("data.columns")] = []  # noqa: RUF012  pydantic copies it
+    explainers: Annotated[list[str], FromCase("explainers")] = []  # noqa: RUF012  module:function
     pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
 
 
@@ -79,14 +84,17 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
     first = next((i for i, (step, _) in enumerate(found) if not step.equal), None)
     # Up to the first difference both sides had the same input: the chain itself isolates that step.
     own = {} if first is None else {pairs[first].key: pairs[first]}
+    # What the reference has before a step is what both sides' step was given.
+    given = {after.key: before.reference for before, after in pairwise(pairs)}
     for step in inputs.swap.steps if isinstance(inputs.swap, SwapReport) else []:
         alone = isolated(inputs.swap_steps, step.key, step.name)
         own |= {} if alone is None else {step.key: alone}
+    more = [_explainer(call, at) for at, call in enumerate(params.explainers)]
     worst = [] if first is None else found[first][1][: params.num_pictures]
     report = ParityReport(
         chain=[step for step, _ in found],
         first_differing_step=None if first is None else pairs[first].step,
-        own=[_own(own[key], params) for key in sorted(own)],
+        own=[_own(own[key], params, more, given.get(key)) for key in sorted(own)],
         passed=first is None,
         atol=params.atol,
         rtol=params.rtol,
@@ -102,14 +110,21 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
     return Outputs(report=report, worst=picture)
 
 
-def _own(pair: "Pair", params: ParityParams) -> OwnDifference:
+def _own(
+    pair: "Pair", params: ParityParams, more: list["Explainer"], given: "Rows | None"
+) -> OwnDifference:
     from assay.explain.library import explain
 
     difference, _ = pair.difference(params.atol, params.rtol)
     transform = None
     if not difference.equal and pair.arrays is not None:
         found = explain(
-            *pair.arrays, max_depth=params.max_depth, accept=params.accept, names=params.columns
+            *pair.arrays,
+            max_depth=params.max_depth,
+            accept=params.accept,
+            names=params.columns,
+            more=more,
+            source=given,
         )
         transform = None if found is None else _transform(found)
     return OwnDifference(
@@ -119,6 +134,17 @@ def _own(pair: "Pair", params: ParityParams) -> OwnDifference:
         equal=difference.equal,
         max_abs=difference.max_abs,
     )
+
+
+def _explainer(call: str, at: int) -> "Explainer":
+    """Load one of the case's own; what it raises is told with its line."""
+    function = load(call, f"explainers[{at}]")
+
+    def propose(reference: "Samples", candidate: "Samples") -> "Iterator[Proposal]":
+        with calling(f"explainers[{at}] ({call})"):
+            yield from function(reference, candidate)
+
+    return propose
 
 
 def _transform(found: "Explanation") -> Transform:
