@@ -25,6 +25,8 @@ COEFFICIENTS: Mapping[str, float] = {
     "hint": -1.5,
     "unlikely": -1.5,
     "other": -5.0,
+    "part": 1.5,
+    "sibling": 0.6,
     "none": 2.0,
     "none_quiet": 3.5,
     "none_strongest": -6.0,

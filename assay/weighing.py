@@ -18,6 +18,7 @@
 | step, model, data, rest | what it is of; the rest is what no name in the data explains |
 | hint | it is no finding: a stage suspects it, and the metric does not show it |
 | other | the second name of something that has a likelier one |
+| part, sibling | ... which is a part of that name; which looks alike to it (`assay.siblings`) |
 | none, none_* | nothing broke: no finding, the strongest one, the gap, and as above |
 """
 
@@ -27,6 +28,7 @@ from assay.causes import GAP, OF_VALIDATION, UNKNOWN, UNNAMED, Cause, Seen, Susp
 from assay.intervals import Interval
 from assay.posterior import Weighed
 from assay.shares import Shares
+from assay.siblings import siblings
 
 CERTAIN_Z = 6.0
 NORMAL_95 = 3.92  # the width of a 95 % interval in standard errors
@@ -125,15 +127,21 @@ def _form(cause: Cause) -> str:
 
 def _others(cause: Cause, figures: dict[str, float]) -> list[Weighed]:
     """Doubt a name: it may be a kind that nothing explains, or, of several, only one of them."""
-    if cause.kind in UNNAMED:
-        kinds = (
-            [kind for kind in UNNAMED if kind != cause.kind] if cause.component == "data" else []
-        )
-    else:
-        parts = cause.kind.split("+")
-        kinds = [*(parts if len(parts) > 1 else ()), UNKNOWN]
     less = figures | {"other": 1.0}
-    return [Weighed(component=cause.component, kind=kind, figures=less) for kind in kinds]
+    if cause.kind in UNNAMED:
+        others = UNNAMED if cause.component == "data" else ()
+        return [_as(cause, kind, less) for kind in others if kind != cause.kind]
+    parts = cause.kind.split("+")
+    alike = {kind: 1.0 / at for at, kind in enumerate(siblings(cause.component, parts[0]), 1)}
+    return [
+        *(_as(cause, part, less | {"part": 1.0}) for part in parts if len(parts) > 1),
+        *(_as(cause, kind, less | {"sibling": near}) for kind, near in alike.items()),
+        _as(cause, UNKNOWN, less),
+    ]
+
+
+def _as(cause: Cause, kind: str, figures: dict[str, float]) -> Weighed:
+    return Weighed(component=cause.component, kind=kind, figures=figures)
 
 
 def _hint(one: Suspected, margin: float) -> Weighed:
