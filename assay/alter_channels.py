@@ -97,7 +97,25 @@ def _order(domains: Domains, order: tuple[int, ...]) -> Proposal:
         family="rearrange",
         simplicity=SINGLE + 2 * (len(moved) - 2),
         apply=lambda values: np.ascontiguousarray(values[:, index]),
+        back=lambda values: np.ascontiguousarray(values[:, np.argsort(index)]),
         where=domains.name(tuple(sorted(moved))),
+    )
+
+
+def made_in_sim(claim: Proposal) -> Proposal | None:
+    """Turn what puts channels right into what puts simulation wrong in the same way."""
+    if claim.back is None or not claim.claims:
+        return None
+    return Proposal(
+        key=f"sim-{claim.key}",
+        title=f"simulation made so: {claim.title}",
+        kind=claim.kind,
+        domain="sim",
+        family="reproduce",
+        simplicity=claim.simplicity,
+        apply=claim.back,
+        where=claim.where,
+        makes=claim.key,
     )
 
 

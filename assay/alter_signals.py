@@ -9,6 +9,7 @@ from assay.tensor_axes import Values
 
 MOST_LAG = 8
 FLAT = 1e-9
+LEAST_ROWS = 5  # of a class
 LEAST_TIME = 16  # samples
 BETTER = 0.15  # of the fit of the correlograms
 HELD = 0.2  # share of moments beyond simulation's
@@ -45,13 +46,6 @@ def _lag(
 ) -> Proposal:
     where = domains.name(channels)
 
-    def apply(values: Values) -> Values:
-        made = values.copy()
-        places = np.clip(np.arange(values.shape[-1]) + lag, 0, values.shape[-1] - 1)
-        for at in channels:
-            made[:, at] = values[:, at][:, places]
-        return made
-
     word = "late" if lag > 0 else "early"
     return Proposal(
         key=f"lag-{'_'.join(map(str, channels[:6]))}-{lag}",
@@ -60,7 +54,8 @@ def _lag(
         domain="real",
         family="lag",
         simplicity=SINGLE + (0 if estimated else 5) + (0 if is_sensor(channels) else len(channels)),
-        apply=apply,
+        apply=_shifted(channels, lag),
+        back=_shifted(channels, -lag),
         where=where,
         lag=lag,
         claims=estimated,
@@ -68,9 +63,23 @@ def _lag(
     )
 
 
+def _shifted(channels: tuple[int, ...], lag: int) -> Apply:
+    def apply(values: Values) -> Values:
+        made = values.copy()
+        places = np.clip(np.arange(values.shape[-1]) + lag, 0, values.shape[-1] - 1)
+        for at in channels:
+            made[:, at] = values[:, at][:, places]
+        return made
+
+    return apply
+
+
 def _lagging(domains: Domains, most: int) -> list[tuple[float, tuple[int, ...], int]]:
     """List (how much nearer, channels, lag), the most first."""
-    ours, theirs = (_correlograms(side, 2 * most) for side in (domains.sim, domains.real))
+    pairs = [
+        (_correlograms(ours, 2 * most), _correlograms(theirs, 2 * most))
+        for ours, theirs in domains.by_class(LEAST_ROWS)
+    ]
     count = domains.num_channels
     sets: list[tuple[int, ...]] = [(at,) for at in range(count)]
     if count % 3 == 0 and count > 3:  # noqa: PLR2004
@@ -78,10 +87,9 @@ def _lagging(domains: Domains, most: int) -> list[tuple[float, tuple[int, ...], 
     found = []
     for channels in sets:
         others = [at for at in range(count) if at not in channels]
-        sim = ours[np.ix_(channels, others)]
-        real = theirs[np.ix_(channels, others)]
+        index = np.ix_(channels, others)
         fits = {
-            lag: -float(np.abs(_moved(real, lag, most) - _moved(sim, 0, most)).mean())
+            lag: -_apart([(ours[index], theirs[index]) for ours, theirs in pairs], lag, most)
             for lag in range(-most, most + 1)
         }
         best = max(fits, key=lambda lag: (fits[lag], -abs(lag)))
@@ -101,6 +109,11 @@ def _correlograms(values: Values, most: int) -> Values:
     every = np.fft.irfft(crossed, axis=-1)
     made: Values = every[..., np.arange(-most, most + 1)]
     return made
+
+
+def _apart(pairs: list[tuple[Values, Values]], lag: int, most: int) -> float:
+    apart = [np.abs(_moved(real, lag, most) - _moved(sim, 0, most)).mean() for sim, real in pairs]
+    return float(np.mean(apart))
 
 
 def _moved(correlograms: Values, lag: int, most: int) -> Values:

@@ -1,5 +1,7 @@
 """Statistics of channels and columns brought to simulation's: offset, unit, both, distribution."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from assay.alterations import (
@@ -175,8 +177,8 @@ def _scales(domains: Domains, channels: tuple[int, ...]) -> list[Proposal]:
     for at, width in zip(channels, widths, strict=True):
         ratio, name = snapped(float(np.exp(width)))
         curves[at] = straight(1 / ratio, 0.0)
-        names.append(name or f"{ratio:.3g}")
-    one = names[0] if len(set(names)) == 1 else ", ".join(names[:4])
+        names.append(name or f"{ratio:.2g}")
+    one = names[0] if len(set(names)) == 1 else "each another,"
     evidence = tuple(_spreads(domains, at) for at in channels[:4])
     return [
         _real(
@@ -232,7 +234,7 @@ def _matched(domains: Domains, channels: tuple[int, ...]) -> Proposal:
 def _inverted(domains: Domains, at: int) -> Proposal:
     ours, theirs = domains.means
     curves = {at: straight(-1, float(ours[at] + theirs[at]))}
-    return _real(
+    made = _real(
         domains,
         "inverted",
         "the sign inverted",
@@ -241,3 +243,4 @@ def _inverted(domains: Domains, at: int) -> Proposal:
         base=SINGLE + 2,
         evidence=(),
     )
+    return replace(made, back=made.apply)  # it is its own inverse

@@ -43,7 +43,7 @@ RATIOS = {
     "255": 255.0,
     "2": 2.0,
 }
-SNAP = 0.05  # in the logarithm
+SNAP = 0.03  # in the logarithm
 
 SINGLE, PLAIN, FITTED, FILTERED, MATCHED, WHOLE = 10, 20, 30, 40, 60, 80
 MISFIT = 25  # what an explanation loses that brings the distributions no closer
@@ -60,25 +60,27 @@ class Proposal:
     family: Family
     simplicity: int
     apply: Apply
+    back: Apply | None = None  # what it undoes, where that is as simple
     where: str | None = None
     lag: int | None = None
     evidence: tuple[str, ...] = ()
+    makes: str | None = (
+        None  # the key of the alteration of real rows that this undoes in simulation
+    )
     claims: bool = True  # it would explain the loss; else it is shown beside those that would
 
 
 def snapped(ratio: float) -> tuple[float, str | None]:
-    """Take a ratio for a known one where it is as near as 5 %; give its name.
+    """Take a ratio for a known one where it is as near as 3 %; give its name.
 
     >>> snapped(0.00101)
     (0.001, '1/1000')
     >>> snapped(1.3)
     (1.3, None)
     """
-    for name, known in RATIOS.items():
-        for sign, word in ((1, name), (-1, f"1/{name}")):
-            if abs(np.log(ratio / known**sign)) <= SNAP:
-                return known**sign, word
-    return ratio, None
+    known = RATIOS | {f"1/{name}": 1 / value for name, value in RATIOS.items()}
+    name = min(known, key=lambda one: abs(np.log(ratio / known[one])))
+    return (known[name], name) if abs(np.log(ratio / known[name])) <= SNAP else (ratio, None)
 
 
 def channel_sets(

@@ -28,6 +28,8 @@ class Domains:
     sim_groups: NDArray[Any]
     real_groups: NDArray[Any]
     seed: int = 0
+    sim_labels: NDArray[Any] | None = None  # (rows,) classes; None: targets are numbers
+    real_labels: NDArray[Any] | None = None  # -1 where there is none
 
     @property
     def num_channels(self) -> int:
@@ -95,6 +97,20 @@ class Domains:
         floor = FLAT * (np.abs(ours).mean(axis=0) + np.abs(theirs).mean(axis=0)) + 1e-300
         z: Values = apart / np.maximum(np.sqrt(variance), floor)
         return z
+
+    def by_class(self, least: int) -> list[tuple[Values, Values]]:
+        """Give both sides' rows class by class where there are enough; else all rows as one.
+
+        What differs between classes, as the phase between two channels, may cancel over all rows.
+        """
+        if self.sim_labels is None or self.real_labels is None:
+            return [(self.sim, self.real)]
+        pairs = [
+            (self.sim[self.sim_labels == one], self.real[self.real_labels == one])
+            for one in np.unique(self.sim_labels)
+        ]
+        enough = [pair for pair in pairs if min(map(len, pair)) >= least]
+        return enough or [(self.sim, self.real)]
 
     def name(self, channels: tuple[int, ...]) -> str:
         """Name channels for people.

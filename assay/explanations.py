@@ -64,7 +64,15 @@ def explain(
     while left:
         best = max(left, key=lambda one: one.interval.value)
         near = [one for one in left if _as_good(one, best, groups, alpha)]
-        first = min(near, key=lambda one: (one.simplicity // STEP, -one.interval.value, one.key))
+        first = min(
+            near,
+            key=lambda one: (
+                one.simplicity // STEP,
+                -one.interval.value,
+                one.simplicity,
+                one.key,
+            ),
+        )
         keys.append(first.key)
         rest = []
         for one in left:

@@ -26,6 +26,8 @@ def propose(domains: Domains, most: int, most_ablated: int = 12) -> tuple[list[P
     kept = claims[:most]
     tried = {one.kind for one in kept}
     matched = [one for one in made if one.domain == "sim" and one.kind in tried]
+    if domains.kind != "pictures":
+        matched += [made_so for one in kept if (made_so := alter_channels.made_in_sim(one))]
     ablated = alter_channels.ablations(domains, most_ablated)
     apart = list(dict.fromkeys([*domains.moved, *domains.widened]))[:TRANSPLANTED]
     moved = alter_channels.transplants(domains, apart) if domains.kind != "pictures" else []

@@ -117,6 +117,7 @@ def _told(one: "Proposal") -> Alteration:
         simplicity=one.simplicity,
         where=one.where,
         lag=one.lag,
+        makes=one.makes,
         claims=one.claims,
         evidence=list(one.evidence),
     )

@@ -92,7 +92,7 @@ def _report(
     ]
     gap = drop(*levels)
     margin = params.margin * spread(params.metric, bases[0].rows.labels)
-    explained = found.explained(alpha=params.alpha, margin=margin)
+    explained = found.explained(gap.value, alpha=params.alpha, margin=margin)
     labels = _labels(params, inputs, found, max(margin, gap.value / 4))
     listed, remaining = suspects(
         found, explained, labels, gap, margin=margin, domains_part=_parted(inputs.features)

@@ -20,6 +20,7 @@ from stages.reports.field import Ablated, Experiment, LagPoint, Triage
 
 Floats = NDArray[np.float64]
 
+MATCHED = 32  # in simplicity: what it is worth that simulation made so loses the same
 CLAIMS = ("align", "rearrange", "restore", "lag")
 
 
@@ -100,7 +101,24 @@ class Experiments:
             and one.alteration.family in CLAIMS
         ]
 
-    def explained(self, *, alpha: float, margin: float) -> Explained:
+    def partner(self, one: Alteration) -> Told | None:
+        """Find simulation made so: the very same, or that of the same kind which loses most."""
+        made = [it for it in self.told.values() if it.alteration.family == "reproduce"]
+        exact = [it for it in made if it.alteration.makes == one.key]
+        alike = [
+            it for it in made if it.alteration.makes is None and it.alteration.kind == one.kind
+        ]
+        return max(exact or alike, key=lambda it: it.change.value, default=None)
+
+    def _plainness(self, one: Alteration, gap: float) -> int:
+        """Give the simplicity, better where simulation made so loses what real rows lose."""
+        partner = self.partner(one)
+        if partner is None:
+            return one.simplicity
+        match = 1 - min(1.0, abs(partner.change.value - gap) / gap)
+        return one.simplicity - round(MATCHED * (match - 0.5))
+
+    def explained(self, gap: float, *, alpha: float, margin: float) -> Explained:
         """Choose among the claims."""
         base = self.base["real"].scores
         tried = [
@@ -108,7 +126,7 @@ class Experiments:
                 key=one.alteration.key,
                 kind=one.alteration.kind,
                 where=one.alteration.where,
-                simplicity=one.alteration.simplicity,
+                simplicity=self._plainness(one.alteration, gap),
                 gained=one.scores - base,
                 interval=one.change,
                 p_value=self.p_holm[one.alteration.key],
@@ -188,7 +206,7 @@ class Experiments:
             made.append(self._tried("real, the candidate's preprocessing", found))
         for key, name in TRIAGE.items():
             if key in self.told:
-                made.append(self._tried(name, self.told[key].scores))  # noqa: PERF401
+                made.append(self._tried(name, self.told[key].scores))
         return made
 
     def _tried(self, name: str, found: Floats) -> Triage:

@@ -120,7 +120,8 @@ def _doubted(found: Answers, dataset: str) -> tuple[tuple[Doubts, Rows] | None, 
     raw = Side(found.outputs).raw("sim" if dataset == "sim" else "real-reference", rows)
     if raw is None or len(rows) < LEAST or raw.shape[1] < 1:
         return None, "There are no raw outputs."
-    finite: NDArray[np.bool_] = np.isfinite(raw).all(axis=1) & np.isfinite(features).all(axis=1)
+    both = np.isfinite(raw).all(axis=1), np.isfinite(features).all(axis=1)
+    finite = np.asarray(both[0] & both[1], dtype=np.bool_)
     rows, features = rows.only(finite), features[finite]
     shares, _ = probabilities(raw[finite])
     width = shares.shape[1]

@@ -118,6 +118,7 @@ def _chosen(
         sim.groups,
         fitted.groups,
         params.seed,
+        *((sim.labels, fitted.labels) if sim.labels.dtype.kind in "iu" else ()),
     )
     return FieldRows(
         axes=axes,

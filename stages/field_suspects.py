@@ -63,7 +63,11 @@ def suspects(
 ) -> tuple[list[Suspect], Interval]:
     """List the suspects by what they cost; and what remains beside the first."""
     least = max(margin, PART * gap.value)
-    made = [_claimed(found, found.told[key], gap) for key in explained.keys]
+    made = [
+        _claimed(found, found.told[key], gap)
+        for key in explained.keys
+        if found.told[key].alteration.evidence or found.told[key].change.value >= ENOUGH * gap.value
+    ]
     made += _reproduced(found, made, gap, least)
     made += _of_labels(labels, gap, least)
     made = [one for one in made if one.cost is not None and one.cost.value > margin]
@@ -89,7 +93,7 @@ def _claimed(found: Experiments, told: Told, gap: Interval) -> Suspect:
         f"({metric.change(told.change, rows=False)})."
     )
     evidence = [*one.evidence, undone]
-    alike = _partner(found, told)
+    alike = found.partner(one)
     if alike is not None:
         evidence.append(
             f"The other way round: {alike.alteration.title} loses "
@@ -107,17 +111,6 @@ def _claimed(found: Experiments, told: Told, gap: Interval) -> Suspect:
         action=ACTIONS.get(one.kind, ""),
         questions=[f"Who can say since when {one.title}?"],
     )
-
-
-def _partner(found: Experiments, told: Told) -> Told | None:
-    """Find simulation made alike that loses most, of the same kind."""
-    kind = told.alteration.kind
-    alike = [
-        one
-        for one in found.told.values()
-        if one.alteration.family == "reproduce" and one.alteration.kind == kind
-    ]
-    return max(alike, key=lambda one: one.change.value, default=None)
 
 
 def _reproduced(

@@ -32,6 +32,7 @@ class Alteration(Report):
     simplicity: int  # of explanations that regain the same the lower one is preferred
     where: str | None = None  # the channels or columns
     lag: int | None = None  # by so many samples, of family lag
+    makes: str | None = None  # of simulation: the key of what undoes it in real rows
     claims: bool = True  # it would explain the loss; else it only stands beside those that would
     evidence: list[str] = []  # noqa: RUF012  pydantic copies it; what the inputs differ in
 
