@@ -53,7 +53,10 @@ class Judge:
             self._offer(one, gain, float(p))
             for one, gain, p in zip(kept, gains, adjusted, strict=True)
         ]
-        order = sorted(offers, key=lambda one: (not one.accepted, -one.gain.low))
+        # What changes answers first: gains of two measures are not of one size.
+        order = sorted(
+            offers, key=lambda one: (not one.accepted, one.measure == "brier", -one.gain.low)
+        )
         return order, left_out
 
     def _why_not(self, one: Tried) -> str:

@@ -16,8 +16,10 @@ def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]
     if not isinstance(found, MitigateReport):
         return {"mitigation": found, "offers": [], "case": answer.case}
     metric = Metric(found.metric, found.unit)
+    changing = (one.kind for one in found.accepted if one.acts_on != "confidence")
     return {
         "mitigation": found,
+        "apply": next(changing, None),
         "offers": [_told(one, metric) for one in found.offers],
         "modes": found.safe_mode,
         "served": metric,
