@@ -1,6 +1,8 @@
 """Every stage, in the order in which a reader meets them."""
 
 from stages import (
+    alter,
+    ask_altered,
     collect,
     contract,
     data,
@@ -8,6 +10,7 @@ from stages import (
     environments,
     evaluate,
     features,
+    field,
     gate,
     inputs,
     mitigate,
@@ -46,6 +49,9 @@ CATALOG: tuple[Stage | SideStage, ...] = (
     replay.STAGE,
     inputs.STAGE,
     features.STAGE,
+    alter.STAGE,
+    ask_altered.STAGE,
+    field.STAGE,
     probe.STAGE,
     evaluate.STAGE,
     since.STAGE,

@@ -13,6 +13,7 @@ from stages.reports.diagnose import (
 )
 from stages.reports.environments import ENVIRONMENTS, EnvironmentsReport
 from stages.reports.features import FEATURES, FeaturesAnswer, FeaturesReport
+from stages.reports.field import FIELD, FieldAnswer
 from stages.reports.inputs import INPUTS, InputsAnswer
 from stages.reports.parity import PARITY, ParityAnswer, ParityReport
 from stages.reports.postprocess import POSTPROCESSED
@@ -75,6 +76,7 @@ class Inputs:
     since: Annotated[SinceAnswer | None, SINCE] = None
     replay: Annotated[ReplayReport | None, REPLAY] = None
     runtime: Annotated[RuntimeAnswer | None, RUNTIME] = None
+    field: Annotated[FieldAnswer | None, FIELD] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +180,7 @@ def _examined(inputs: Inputs) -> "dict[str, Suspecting | NotApplicable | None]":
     return {
         "Whether validation shares samples with training": _replayed(inputs.replay),
         "The models layer by layer, and whether a batch changes an answer": inputs.runtime,
-        "Class prior, labels, noise, blur, exposure and delays inside the data": None,
+        "Class prior, labels, noise, blur, exposure and delays inside the data": inputs.field,
     }
 
 

@@ -8,6 +8,7 @@ PUSHED = {  # figures, counts, facts and rows by their place: see docs/privacy.m
     "collect",
     "environments",
     "features",
+    "field",
     "inputs",
     "probe",
     "evaluate",
