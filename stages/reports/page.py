@@ -8,6 +8,7 @@ from stages.reports.diagnose import DIAGNOSE, DiagnoseReport
 from stages.reports.environments import ENVIRONMENTS, EnvironmentsReport
 from stages.reports.evaluate import EVALUATE, EvaluateReport
 from stages.reports.features import FEATURES, FeaturesAnswer
+from stages.reports.field import FIELD, FieldAnswer
 from stages.reports.gate import GATE, GateReport
 from stages.reports.inputs import INPUTS, InputsAnswer
 from stages.reports.mitigate import MITIGATE, MitigateAnswer
@@ -40,6 +41,7 @@ class Answer(Report):
     environments: Annotated[EnvironmentsReport, ENVIRONMENTS]
     inputs: Annotated[InputsAnswer, INPUTS]
     features: Annotated[FeaturesAnswer, FEATURES]
+    field: Annotated[FieldAnswer, FIELD] = NOT_THERE
     probe: Annotated[ProbeAnswer, PROBE]
     evaluate: Annotated[EvaluateReport, EVALUATE]
     since: Annotated[SinceAnswer, SINCE]

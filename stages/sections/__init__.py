@@ -5,7 +5,17 @@ template of the same name, and its place in `SECTIONS`.
 """
 
 from stages.section import Section
-from stages.sections import environments, evaluate, features, inputs, mitigate, parity, probe, since
+from stages.sections import (
+    environments,
+    evaluate,
+    features,
+    field,
+    inputs,
+    mitigate,
+    parity,
+    probe,
+    since,
+)
 
 SECTIONS: tuple[Section, ...] = (
     since.SECTION,
@@ -13,6 +23,7 @@ SECTIONS: tuple[Section, ...] = (
     evaluate.SECTION,
     inputs.SECTION,
     features.SECTION,
+    field.SECTION,
     probe.SECTION,
     mitigate.SECTION,
     environments.SECTION,
