@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from stages import page_top
 from stages.figures import counted, percent
 from stages.gate_reasons import LOSSES, SHARES
 from stages.metric import Metric
+from stages.page_fold import parted, told
 from stages.reports.diagnose import DiagnoseReport, Finding
 from stages.reports.gate import Criterion
 from stages.reports.page import Answer
@@ -37,7 +39,10 @@ def lay_out(answer: Answer, files: Files, *, shows_samples: bool) -> str:
         view = section.view(answer, files, shows_samples)
         if view is not None:
             template = environment.get_template(f"sections/{section.name}.html.j2")
-            sections.append(Markup(template.render(**shared, **view)))  # noqa: S704  escaped there
+            html = template.render(**shared, **view)
+            sections.append(told(html, page_top.silent(answer, section.name)))
+    shown, quiet = parted(sections)
+    lead = page_top.leading(diagnosis)
     page = environment.get_template("report.html.j2").render(
         **shared,
         headline=headline,
@@ -47,7 +52,11 @@ def lay_out(answer: Answer, files: Files, *, shows_samples: bool) -> str:
         charts={"waterfall": drawn(plots.waterfall(diagnosis))},
         causes=[bar(found, diagnosis) for found in diagnosis.findings if not found.harmless],
         harmless=[found for found in diagnosis.findings if found.harmless],
-        sections=sections,
+        answers=page_top.answers(diagnosis),
+        lead_sure=page_top.confidence_of(lead, diagnosis) if lead else None,
+        proof=page_top.proof(diagnosis, gate),
+        sections=shown,
+        quiet=quiet,
         interval_level=f"{100 - 100 * gate.look.alpha:.4g}" if gate.look else "95",
         criteria=[held(criterion, held_metric) for criterion in gate.criteria],
         breaches=[check for check in answer.contract.checks if not check.passed],
@@ -130,6 +139,7 @@ def bar(found: Finding, diagnosis: DiagnoseReport) -> dict[str, Any]:
     return {
         "found": found,
         "dots": STRENGTHS[found.strength],
+        "sure": page_top.confidence_of(found, diagnosis),
         "share": share,
         "width": place(cost.value) if cost else None,
         "low": place(cost.low) if cost else None,

@@ -35,7 +35,7 @@ SHOWN_LAYERS = 24
 SHOWN_POINTS = 250  # a domain
 SHOWN_SHARE = 0.005
 SHOWN_CLASSES = 12  # beyond that cells are too small for figures
-PART_NAMES = {"data": "data", "preprocessing": "preprocessing", "model": "model, postproc."}
+BOTH = "model, postproc."  # of a diagnosis that does not tell the two apart
 LOOKS: Mapping[Kind, tuple[str, str, str]] = {
     "whole_model": (SIM, "o", "-"),
     "last_layer": (THIRD, "s", ":"),
@@ -63,7 +63,9 @@ def waterfall(diagnosis: DiagnoseReport) -> str:
             _step_down(axes, row, factor * at, [factor * (at + towards * end) for end in ends])
             at += towards * part.loss.value
         _level(axes, rows - 1, deployed, REAL, factor)
-        names = [start, *(PART_NAMES.get(p.component, p.component) for p in diagnosis.parts)]
+        parts = [part.component for part in diagnosis.parts]
+        apart = "postprocessing" in parts
+        names = [start, *(BOTH if p == "model" and not apart else p for p in parts)]
         end = "as deployed" if "deployed" in diagnosis.levels[-1].name else "as far as known"
         end = end if diagnosis.metric != "agreement" else "as deployed"
         axes.set_yticks(range(rows), [*names, end])
