@@ -14,6 +14,8 @@ from stages.reports.inputs import INPUTS, InputsAnswer
 from stages.reports.mitigate import MITIGATE, MitigateAnswer
 from stages.reports.parity import PARITY, ParityAnswer
 from stages.reports.probe import PROBE, ProbeAnswer
+from stages.reports.replay import REPLAY, ReplayReport
+from stages.reports.runtime import RUNTIME, RuntimeAnswer
 from stages.reports.since import SINCE, SinceAnswer
 from stages.reports.split import SPLIT, SplitReport
 from stages.reports.train import TRAIN, TrainReport
@@ -37,7 +39,9 @@ class Answer(Report):
     train: Annotated[TrainReport, TRAIN]
     contract: Annotated[ContractReport, CONTRACT]
     split: Annotated[SplitReport, SPLIT]
+    replay: Annotated[ReplayReport | NotApplicable, REPLAY] = NOT_THERE
     parity: Annotated[ParityAnswer, PARITY]
+    runtime: Annotated[RuntimeAnswer, RUNTIME] = NOT_THERE
     environments: Annotated[EnvironmentsReport, ENVIRONMENTS]
     inputs: Annotated[InputsAnswer, INPUTS]
     features: Annotated[FeaturesAnswer, FEATURES]

@@ -14,13 +14,17 @@ from stages.sections import (
     mitigate,
     parity,
     probe,
+    replay,
+    runtime,
     since,
 )
 
 SECTIONS: tuple[Section, ...] = (
     since.SECTION,
     parity.SECTION,
+    runtime.SECTION,
     evaluate.SECTION,
+    replay.SECTION,
     inputs.SECTION,
     features.SECTION,
     field.SECTION,

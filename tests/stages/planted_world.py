@@ -266,6 +266,7 @@ def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dic
     Rich: the stages beside them found something too.
     """
     import planted_mitigations
+    import planted_runtime
     import planted_sections as beside
 
     from stages import diagnose, gate
@@ -289,6 +290,8 @@ def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dic
         "environments": beside.other_environment() if rich else beside.one_environment(),
         "inputs": beside.brighter() if rich else beside.NO_INPUTS,
         "mitigate": planted_mitigations.mitigated(made, folder),
+        "runtime": planted_runtime.halves() if rich else planted_runtime.EQUAL,
+        "replay": planted_runtime.leaky() if rich else planted_runtime.CLEAN,
         "since": beside.broke_in_between() if rich else beside.NO_SINCE,
         "evaluate": evaluated.report,
         "predicted": folder / "predicted.csv",
