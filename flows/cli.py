@@ -150,10 +150,12 @@ def status(case: str | None, last: int, json_: bool) -> None:
 @main.command()
 @click.argument("run_id", metavar="[RUN]", default="latest")
 @click.option("--open", "open_", is_flag=True, help="Open it in a browser.")
+@click.option("--text", "form", flag_value="text", help="Tell it in twelve lines.")
+@click.option("--markdown", "form", flag_value="markdown", help="The same, for Slack and its like.")
 @as_json
-def report(run_id: str, open_: bool, json_: bool) -> None:
+def report(run_id: str, open_: bool, form: str | None, json_: bool) -> None:
     """Bring the report of RUN (an id, CASE, CASE@previous, latest) out of the cache."""
-    answer(json_, "show", "report", run_id, open_)
+    answer(json_, "show", "report", run_id, open_, form)
 
 
 @main.command()

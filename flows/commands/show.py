@@ -4,6 +4,7 @@ import webbrowser
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from containers.process_runner import ProcessRunner
 from flows import graph, workspace
@@ -14,10 +15,15 @@ from flows.cli import Answer
 from flows.faults import Faults
 from flows.plan import ENVIRONMENTS, plan, read_params
 from lineage import runs
+from lineage.artifacts import read_artifact
 from lineage.engine import Engine
 from lineage.provenance import RunRecord
 from lineage.row import Row
-from stages.reports.page import PAGE
+from stages.reports.page import ANSWER, PAGE
+from stages.reports.page import Answer as Report
+
+if TYPE_CHECKING:
+    from flows.chat import Form
 
 
 def check(case: str) -> Answer:
@@ -93,14 +99,22 @@ def _first(sentence: str) -> str:
     return sentence.partition(". ")[0].partition("\n")[0]
 
 
-def report(run_id: str, open_: bool) -> Answer:
-    """Bring a report out of the cache."""
+def report(run_id: str, open_: bool, form: "Form | None") -> Answer:
+    """Bring a report out of the cache, and tell it in a few lines where that is asked for."""
     root = workspace.find(Path.cwd())
     record = runs.read_run(root, run_id)
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
     if open_:
         webbrowser.open(page.as_uri())
-    return {"run": record.id, "report": str(page), "verdict": record.verdict}, str(page), 0
+    text = str(page)
+    if form is not None:
+        from flows.chat import tell
+
+        made = read_artifact(root, record.id, f"cases/{record.case}/{ANSWER.path}")
+        text = tell(Report.model_validate_json(made), str(page), form)
+    data = {"run": record.id, "report": str(page), "verdict": record.verdict}
+    data |= {"partial": record.partial} | ({"text": text} if form else {})
+    return data, text, 0
 
 
 def doctor() -> Answer:
