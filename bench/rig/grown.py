@@ -102,6 +102,11 @@ def make(root: Path, kind: Kind, rows: int) -> None:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(SOURCE / name, root / name, ignore=ignored)
     shutil.copy(SOURCE / "params.yaml", root / "params.yaml")
+    make_case(root, kind, rows)
+
+
+def make_case(root: Path, kind: Kind, rows: int) -> None:
+    """Write the case alone into a workspace that is there."""
     case = root / "cases" / CASE
     shape = str(list(kind.shape))
     for path, text in {

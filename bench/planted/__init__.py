@@ -1,0 +1,1 @@
+"""Faults planted in cases of known health: does the examination name them?"""
