@@ -23,14 +23,16 @@ RESERVED = 0.25
 """The share of a budget that is kept for stages that every answer needs: what can be left out and
 stands before them has to end by then."""
 
-Worth = Literal["final", "needed", "optional"]
+Worth = Literal["final", "firm", "optional"]
+"""Firm: its answer cannot be `NotApplicable`."""
 
 
 class Course:
     """The order of a case's rows: what every answer needs, then what is cheap, then what is dear.
 
     Derived from the declarations: a stage whose answer may be `NotApplicable` can be left out, as
-    its readers know what to make of none; what it is made of is only needed for its sake.
+    its readers know what to make of none. Any other is needed if the answer reads it, or what the
+    answer needs does; if only such stages read it as can be left out, it is left out with them.
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -38,8 +40,18 @@ class Course:
         stages = {stage.name: stage for stage in catalog()}
         own = {row.name: stages[row.module.rpartition(".")[2]] for row in rows}
         self._worth = {name: worth(stage) for name, stage in own.items()}
+        self._needed = self._closure()
         rank = {name: (self._rank(name, own[name]), at) for at, name in enumerate(own)}
         self.order = tuple(sorted(own, key=lambda name: rank[name]))
+
+    def _closure(self) -> frozenset[str]:
+        found: set[str] = set()
+        todo = [name for name in self._worth if self.is_final(name)]
+        while todo:
+            more = {need for need in self.needs[todo.pop()] if self._worth[need] == "firm"} - found
+            found |= more
+            todo += more
+        return frozenset(found)
 
     def _rank(self, name: str, stage: AnyStage) -> int:
         if self._worth[name] == "final":
@@ -60,7 +72,7 @@ class Course:
 
     def is_needed(self, name: str) -> bool:
         """Tell whether there is none without it."""
-        return self._worth[name] == "needed"
+        return name in self._needed
 
     def stands_before_needed(self, name: str) -> bool:
         """Tell whether something that every answer needs waits for it."""
@@ -72,7 +84,7 @@ class Course:
 
     def share(self, name: str) -> float:
         """Return the share of the budget at which a row has to have ended."""
-        before = self.is_optional(name) and self.stands_before_needed(name)
+        before = not self.is_needed(name) and self.stands_before_needed(name)
         return 1.0 - RESERVED if before else 1.0
 
     def ready(self, waiting: Collection[str], ended: Collection[str]) -> list[str]:
@@ -88,7 +100,7 @@ def worth(stage: AnyStage) -> Worth:
     """Tell what a stage is to an answer."""
     if stage.name in FINAL:
         return "final"
-    return "optional" if reports_of(stage) else "needed"
+    return "optional" if reports_of(stage) else "firm"
 
 
 @functools.cache

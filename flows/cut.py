@@ -54,6 +54,15 @@ class Cut:
             if cancelled or self.why_over(name):
                 self.event(name).set()
 
+    def blocked_by(self, name: str) -> str:
+        """Say why something that a row reads is not there at all; nothing where all is there."""
+        whys = (
+            self.left_out[need]
+            for need in self.course.needs[name]
+            if need in self.left_out and not self.course.is_optional(need)
+        )
+        return next(whys, "")
+
     def is_touched(self, name: str) -> bool:
         """Tell whether something that a row reads is not whole."""
         return any(need in self.left_out or need in self.apart for need in self.course.needs[name])
@@ -92,8 +101,8 @@ def no_answer(case: str, why: str, missing: Collection[str]) -> str:
     first, *others = missing
     lacking = f"{first} and {len(others)} more" if others else first
     return (
-        f"No answer yet: {why} before {lacking}, which every answer needs. What is finished is kept; "
-        f"go on with more time: assay run {case} --budget 2h"
+        f"No answer yet: {why} before {lacking}, which every answer needs. What is finished is "
+        f"kept; go on with more time: assay run {case} --budget 2h"
     )
 
 

@@ -82,6 +82,8 @@ class Investigation:
         def on_line(line: str) -> None:
             self._pass_on(row.name, line)
 
+        if blocked := self.cut.blocked_by(row.name):
+            return self._leave_out(row, blocked)
         if self.cut.is_touched(row.name):
             return self._leave_out(row, why) if why else self._run_apart(row, on_line)
         if why:  # what is known already takes no time
@@ -90,12 +92,14 @@ class Investigation:
         return self.engine.advance(row, on_line=on_line, cancel=ends).provenance
 
     def _leave_out(self, row: Row, why: str) -> Provenance:
-        if not self.cut.course.is_optional(row.name):
+        if self.cut.course.is_needed(row.name):
             needed = [one.name for one in self.rows if self.cut.course.is_needed(one.name)]
             missing = [name for name in needed if name not in self.provenance]
             raise NotInTime(no_answer(self.loaded.name, why, missing))
         self.cut.left_out[row.name] = why
         seen = self.engine.witness(row)
+        if not self.cut.course.is_optional(row.name):
+            return seen.left_out()  # what reads it is left out too
         return apart.stand_in(row, self.run.tree, contents(row, why), seen)
 
     def _run_apart(self, row: Row, on_line: Say) -> Provenance:

@@ -106,6 +106,16 @@ def test_what_reads_a_stand_in_is_not_whole_nor_is_what_reads_that(cut):
     assert cut.partial() == "The budget of 2h ran out, so probe was not examined"
 
 
+def test_what_only_serves_what_can_be_left_out_is_left_out_with_it(cut):
+    """`ask_altered` must answer, but only `field` reads that."""
+    course = cut.course
+    assert not course.is_optional("ask_altered")
+    assert not course.is_needed("ask_altered")
+    assert cut.blocked_by("field") == ""
+    cut.left_out["ask_altered"] = "the budget of 2h ran out"
+    assert cut.blocked_by("field") == "the budget of 2h ran out"
+
+
 def test_each_output_gets_a_stand_in(rows):
     found = contents(named(rows, "features"), "stopped after 0:10")
     said = json.loads(found.pop("report"))

@@ -27,7 +27,7 @@ def test_twelve_lines_say_what_broke_how_sure_and_what_to_do(answer):
     assert len(lines) <= MOST_LINES
     assert "Gate closed" in told
     assert told["What broke"].startswith("Step turn: rows and columns exchanged")
-    assert told["How sure"].startswith("almost sure, 94 %; next: Data: something")
+    assert told["How sure"].startswith("almost sure, 94 %; next: The reference itself does worse")
     assert told["Restores service now"].startswith("Give the candidate the reference's step turn")
     assert "real, as deployed" in told["Figures"]
     assert told["Proves it"]
@@ -38,10 +38,8 @@ def test_twelve_lines_say_what_broke_how_sure_and_what_to_do(answer):
 
 
 def test_a_partial_answer_says_so_first(answer):
-    cut = answer.model_copy(
-        update={"partial": "The budget of 2h ran out, so probe was not examined"}
-    )
-    lines = tell(cut, "/w/report.html", "text").splitlines()
+    why = "The budget of 2h ran out, so probe was not examined"
+    lines = tell(answer.model_copy(update={"partial": why}), "/w/report.html", "text").splitlines()
     assert lines[1] == "Partial: The budget of 2h ran out, so probe was not examined."
     assert len(lines) <= MOST_LINES
     assert lines[-1] == "Page: /w/report.html"
@@ -50,7 +48,7 @@ def test_a_partial_answer_says_so_first(answer):
 def test_markdown_is_bold_where_it_names_and_escaped_where_it_tells(answer):
     odd = answer.model_copy(update={"title": "A <b> & *c*"})
     text = tell(odd, "/w/report.html", "markdown")
-    assert text.startswith("*Gate closed*: A &lt;b&gt; &amp; ∗c∗")
+    assert text.startswith("*Gate closed*: A &lt;b&gt; &amp; \u2217c\u2217")
     assert "*What broke*: Step `turn`" in text
 
 
