@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from sides import invariance, layers, privacy, shared_layers
+from sides import extract, invariance, layers, privacy, shared_layers
 from sides.case_code import CaseCodeError, calling
 from sides.model import Stated, opened, said
 from sides.predict_recorded import predict_recorded
@@ -151,12 +151,13 @@ def _read_layers(
         layers.save_list(folder, [], {}, why)
         return
     roles = _there(inputs, "roles")
-    sets = {}
+    files = {}
     for name in ("sim", "real"):
         rows = _chosen(read_roles(roles, name), name, params["layer_rows"], params["layer_seed"])
-        sets[name] = (RowReader(_there(inputs, name)), rows)
+        files[name] = (_there(inputs, name), rows)
+    origin = {"where": f"{side}.model", "weights": inputs["weights"] or inputs["model"]}
     try:
-        layers.record(folder, model.reading, names, sets, batch=params["batch"], what=model.what)
+        _record(params, files, folder, model, origin)
     except layers.NoLayers as error:
         layers.save_list(folder, [], {}, str(error))
     except CaseCodeError as error:
@@ -167,6 +168,24 @@ def _read_layers(
         for written in folder.iterdir():
             written.unlink()
         layers.save_list(folder, [], {}, why)
+
+
+def _record(
+    params: Dict[str, Any],
+    files: Dict[str, Tuple[Path, List[int]]],
+    folder: Path,
+    model: Model,
+    origin: Dict[str, Any],
+) -> None:
+    """Read the layers here, or on all GPUs where there are several, whose model is of `origin`."""
+    names, batch = params["layers"], params["batch"]
+    ranks = extract.num_devices(params["device"], model.inner)
+    if ranks == 1:
+        readers = {name: (RowReader(path), rows) for name, (path, rows) in files.items()}
+        layers.record(folder, model.reading, names, readers, batch=batch, what=model.what)
+        return
+    stated = {**origin, "stated": params["model"], "device": params["device"]}
+    extract.launch(folder, stated, names, files, batch=batch, ranks=ranks)
 
 
 def _chosen(rows: List[Row], name: str, most: int, seed: int) -> List[int]:
