@@ -19,6 +19,8 @@ SLOPES = {
     )
     for name, value in ((text, base), (f"1/({text})" if "/" in text else f"1/{text}", 1 / base))
 } | {"1": 1.0}  # fmt: skip
+LOOSE = 0.03  # relative, where the line is not exact anyway
+EXACT = 1e-4  # of the variation may be left by a line that is exact
 MAX_TRIMMED = 1 << 12  # values that a trimmed line is fitted to
 PILED_UP = 0.95  # of the values lie between the extremes, or fewer
 OFFSETS = (0.0, 0.5, 1.0, 16.0, 32.0, 127.5, 128.0, 255.0, 273.15, 1000.0)
@@ -78,16 +80,31 @@ def affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     # Where values pile up at a bound they were clipped there: the others show the line.
     if inside.any() and inside.mean() < PILED_UP:
         lines.append(fit_line(x[inside], y[inside]))
+    spread, unit = float(y.std()), float(np.abs(x).mean())
     for slope, offset in lines:
         if slope == 0:
             continue
-        known = snap(slope, offset, float(y.std()), float(np.abs(x).mean()))
-        if known is None:
-            nothing = TOLERANCE * (float(y.std()) + abs(slope) * float(np.abs(x).mean()))
-            offset = 0.0 if abs(offset) <= nothing else offset  # noqa: PLW2901
-            yield _propose(slope, offset, f"{abs(slope):.6g}", 1.3)
-        else:
+        known = snap(slope, offset, spread, unit)
+        if known is not None:
             yield _propose(*known, 1.0 if abs(known[1]) in OFFSETS else 1.1)
+            continue
+        nothing = TOLERANCE * (spread + abs(slope) * unit)
+        yield _propose(slope, 0.0 if abs(offset) <= nothing else offset, f"{abs(slope):.6g}", 1.3)
+    left = float(((y - lines[0][0] * x - lines[0][1]) ** 2).mean())
+    yield from _nearly(lines[0], spread, unit, left)
+
+
+def _nearly(
+    line: tuple[float, float], spread: float, unit: float, error: float
+) -> Iterator[Proposal]:
+    """Propose a known factor near a line that is not exact, as behind a blur or a rounding."""
+    slope, offset = line
+    if error <= EXACT * spread**2 or abs(offset) > LOOSE * (spread + abs(slope) * unit):
+        return
+    near = {name: abs(abs(slope) / known - 1) for name, known in SLOPES.items()}
+    name = min(near, key=near.__getitem__)
+    if TOLERANCE < near[name] <= LOOSE and name != "1":
+        yield _propose(float(np.copysign(SLOPES[name], slope)), 0.0, name, 1.15)
 
 
 def _propose(slope: float, offset: float, slope_text: str, cost: float) -> Proposal:

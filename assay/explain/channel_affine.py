@@ -41,6 +41,8 @@ def channel_affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]
     num_channels = left.shape[1]
     if num_channels > MAX_CHANNELS or left[:, 0].size < MIN_VALUES:
         return
+    if np.ptp(left, axis=(0, 2, 3)).max() == 0:
+        return  # constants tell no slope from an offset
     lines = np.array([fit_line(left[:, c], right[:, c]) for c in range(num_channels)])
     slopes, offsets = lines[:, 0], lines[:, 1]
     error = ((right - _lines(slopes, offsets)(left)) ** 2).sum()

@@ -17,6 +17,7 @@ OFF_CENTRE = 0.05  # pixels: a kernel whose mass lies further off is a shift, to
 BORDER = 0.1  # of the variation may differ at the border, before its kind is known
 LEAST_SUM = 0.05  # of the weights' sizes: a kernel that sums to less is a derivative
 BOXES = (3, 5, 7)
+EXACT = 0.99999  # of squared correlation: a wider kernel would say no more
 SIGMAS = np.geomspace(0.3, 6, 14)
 SIGMA_STEPS = 12
 MIN_SIDE = 5
@@ -131,7 +132,8 @@ def _fitted(left: Array, right: Array, axes: tuple[int, ...]) -> Iterator[Propos
         edge = _best_edge(left[:MANY_ROWS], right[:MANY_ROWS], way)
         flat = [float(v) for v in scaled.ravel()]
         yield _propose(kind, text, way, edge, 1.35 + 0.1 * reach, weights=flat)
-        return
+        if correlation(way(left[:MANY_ROWS], edge), right[:MANY_ROWS]) > EXACT:
+            return
 
 
 Way: TypeAlias = Callable[[Array, Edge], Array]
