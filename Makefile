@@ -13,10 +13,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check plan bench images clean
+.PHONY: help setup demo test check plan bench bench-planted images clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: .venv/.installed ## create .venv and install the pinned tree into it
 
@@ -44,6 +44,9 @@ plan: setup ## write the graph (dvc.yaml) from the stages, params and cases
 
 bench: setup ## measure speed, and print it beside its targets
 	$(BIN)/python -m bench $(ARGS)
+
+bench-planted: setup ## plant faults, examine, count what was right; QUICK=1: a small sample
+	$(BIN)/python -m bench planted --jobs 2 $(if $(QUICK),--quick,--peers --write) $(ARGS)
 
 images: setup ## build the images that the stages run in
 	$(BIN)/assay images build

@@ -171,7 +171,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 
 def _summarise(asked: argparse.Namespace, records_file: Path) -> None:
-    from bench.planted import table
+    from bench.planted import peers_labels, table
     from bench.rig import machine
 
     records = _read(records_file)
@@ -181,6 +181,12 @@ def _summarise(asked: argparse.Namespace, records_file: Path) -> None:
     from bench.planted import sources
 
     sources.kinds()  # registers them
+    for record in records:
+        record.setdefault("peers", {})
+    said = peers_labels.ask(asked.work) if any(r["peers"] for r in records) else {}
+    for record in records:
+        if record["id"] in said:
+            record["peers"]["cleanlab"] = said[record["id"]]
     found = table.content(records, machine.describe())
     print(table.markdown(found))
     if asked.write:

@@ -96,8 +96,12 @@ def label_noise(draft: Draft, severity: int, rng: Rng) -> None:
 @kind(WHERE, "sensor_noise noise", "digits glyphs signs motion tones heating")
 def sensor_noise(draft: Draft, severity: int, rng: Rng) -> None:
     share = {
-        **{"digits": (0.25, 0.35, 0.5), "glyphs": (0.3, 0.45, 0.6), "signs": (0.3, 0.4, 0.6)},
-        **{"motion": (0.15, 0.3, 0.5), "tones": (0.15, 0.3, 0.5), "heating": (0.03, 0.06, 0.1)},
+        "digits": (0.25, 0.35, 0.5),
+        "glyphs": (0.3, 0.45, 0.6),
+        "signs": (0.3, 0.4, 0.6),
+        "motion": (0.15, 0.3, 0.5),
+        "tones": (0.15, 0.3, 0.5),
+        "heating": (0.03, 0.06, 0.1),
     }
     size = share[draft.base.name][severity] * unit(draft)
     over(draft, lambda values: values + rng.normal(0, size, values.shape))

@@ -175,8 +175,12 @@ def wrapped(draft: Draft, severity: int, rng: Rng) -> str:
 def clipped(draft: Draft, severity: int, rng: Rng) -> str:
     del rng
     tops = {
-        **{"digits": (6, 3, 1), "glyphs": (90, 50, 25), "signs": (130, 90, 50)},
-        **{"motion": (6, 3, 1), "heating": (45, 35, 20), "tones": (0.02, 0.005, 0.001)},
+        "digits": (6, 3, 1),
+        "glyphs": (90, 50, 25),
+        "signs": (130, 90, 50),
+        "motion": (6, 3, 1),
+        "heating": (45, 35, 20),
+        "tones": (0.02, 0.005, 0.001),
     }
     top = tops[draft.base.name][severity]
     return draft.after(

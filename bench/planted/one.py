@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.planted import draft as drafts
+from bench.planted import peers_labels
 from bench.planted.base import made
 from bench.planted.draft import Draft
 from bench.planted.examine import examine
@@ -69,6 +70,8 @@ def run(
             from bench.planted.peers import ask
 
             record["peers"] = ask(draft, folder)
+            if draft.base.classes is not None:
+                peers_labels.keep(spec.id, folder, draft.real.labels, work)
     record["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     if not keep:
         shutil.rmtree(folder, ignore_errors=True)

@@ -12,7 +12,7 @@ from bench.planted.kind import KINDS, Kind
 from bench.planted.specs import Spec
 
 OPTIONAL = ("bench.planted.real_faults", "bench.planted.blind")
-PEER_SHARE = 4  # every fourth case
+PEER_SHARE = 5  # every fifth case
 
 
 def _more() -> list[Any]:

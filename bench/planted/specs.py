@@ -76,6 +76,15 @@ class Spec:
         return hashlib.sha256(self.id.encode()).hexdigest()
 
 
+class BlindSpec(Spec):
+    """A case of the blind part."""
+
+    @property
+    def part(self) -> str:
+        """Never fitted to."""
+        return "blind"
+
+
 def all_specs(seeds: range = SEEDS) -> list[Spec]:
     """Return every case of the benchmark, mixed, so that any beginning of it is a fair sample."""
     found = [*_faults(seeds), *_nulls(seeds), *_doubles(seeds)]
@@ -83,11 +92,13 @@ def all_specs(seeds: range = SEEDS) -> list[Spec]:
 
 
 def kinds_of(component: str | None = None) -> list[Kind]:
-    """Return the kinds of one component, or all faults."""
+    """Return our own kinds of one component, or all faults."""
+    ours = {module.__name__ for module in MODULES}
     return [
         kind
         for kind in KINDS.values()
-        if (kind.component != "none" if component is None else kind.component == component)
+        if kind.plant.__module__ in ours
+        and (kind.component != "none" if component is None else kind.component == component)
     ]
 
 

@@ -9,6 +9,7 @@ from bench.planted import score
 from bench.planted.score import Record, Share
 
 Line = dict[str, Any]
+RIGHT = {True: "yes", False: "no", None: "costs nothing here"}
 
 
 def lines(records: Sequence[Record]) -> list[Line]:
@@ -87,6 +88,21 @@ def by(records: Sequence[Record], key: Callable[[Record], str]) -> list[Line]:
                 "said": dict(first.most_common(4)),
             }
         )
+    return found
+
+
+def reported(records: Sequence[Record]) -> list[Line]:
+    """Return for each rebuilt fault what was said of it; what costs nothing does not count."""
+    found = []
+    for r in sorted(records, key=lambda r: str(r["id"])):
+        if r["group"] != "real":
+            continue
+        said = " ".join(map(str, score.ranked(r)[0][:2])) if "answer" in r else ""
+        is_right = score.right(r) if r["counted"] and "answer" in r else None
+        planted = r["planted"][0]
+        found.append({"symptom": r["id"].removeprefix("real: "), "said": said,
+                      "planted": f"{planted['component']} {planted['kind']}",
+                      "right": RIGHT[is_right]})  # fmt: skip
     return found
 
 

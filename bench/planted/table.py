@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench.planted import peers_score, summary
 from bench.planted.score import Record
+from bench.rig.figures import Figure
 
 PARTS = ("report", "calibrate", "blind")
 
@@ -16,12 +18,14 @@ def content(records: Sequence[Record], machine: dict[str, Any]) -> dict[str, Any
     whole = [r for r in records if "broken" not in r]
     return {
         "machine": machine,
+        "figures": _figures(summary.lines([r for r in whole if r["part"] == "report"])),
         "counts": summary.counts(records),
-        "figures": {
+        "parts": {
             part: summary.lines([r for r in whole if r["part"] == part])
             for part in PARTS
             if any(r["part"] == part for r in whole)
         },
+        "reported_faults": summary.reported(whole),
         "kinds": summary.by(whole, lambda r: r["planted"][0]["kind"]),
         "datasets": summary.by(whole, lambda r: r["dataset"]),
         "modalities": summary.by(whole, lambda r: r["modality"]),
@@ -34,6 +38,22 @@ def content(records: Sequence[Record], machine: dict[str, Any]) -> dict[str, Any
     }
 
 
+def _figures(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the figures of the part to report in the form of all benchmarks."""
+    rows = []
+    for one in lines:
+        target, _, bound = (one["target"] or "").partition(", upper bound ")
+        low, high = one.get("low"), one.get("high")
+        rows.append(
+            Figure(figure=one["figure"], value=one["value"], unit="", target=target or None,
+                   n=one["n"], low=low, high=high)
+        )  # fmt: skip
+        if bound:
+            name = f"{one['figure']}, upper 95 % bound"
+            rows.append(Figure(figure=name, value=one["high"], unit="", target=bound, n=one["n"]))
+    return [asdict(row) for row in rows]
+
+
 def write(found: dict[str, Any], folder: Path) -> None:
     """Write planted.json and planted.md."""
     text = json.dumps(found, indent=1, allow_nan=False) + "\n"
@@ -44,11 +64,15 @@ def write(found: dict[str, Any], folder: Path) -> None:
 def markdown(found: dict[str, Any]) -> str:
     """Return the page."""
     parts = ["# Planted faults\n", _counts(found["counts"])]
-    for part, lines in found["figures"].items():
+    for part, lines in found["parts"].items():
         parts.append(f"\n## Part `{part}`\n\n{figures(lines)}")
     rows = [[p["peer"], p["claim"], _share(p), p["n"]] for p in found["peers"]]
     if rows:
         parts.append(f"\n## Peers\n\n{_table(['peer', 'claim', 'share (95 % CI)', 'n'], rows)}")
+    rows = [[one["symptom"], one["planted"], one["said"], one["right"]]
+            for one in found["reported_faults"]]  # fmt: skip
+    head = ["symptom", "cause", "said", "named rightly"]
+    parts.append(f"\n## Reported faults, rebuilt\n\n{_table(head, rows)}")
     for title, key in (("Kinds", "kinds"), ("Data sets", "datasets"), ("Modalities", "modalities")):
         head = [key, "n", "component", "kind", "kind in three", "first answers"]
         rows = [
