@@ -10,7 +10,7 @@
 | alternatives | other names that fit as well, 3 and more being 1 |
 | first | nothing costs more than it |
 | undecided | it may cost nothing |
-| changes | the share of answers that it changes, which needs no labels |
+| changes, moves | the share of answers that it changes, without labels; surely beyond the margin |
 | sim_clear, sim_sure | the deployment's loss on validation, likewise; of what is not the data |
 | harmless | its cost is shown to lie within the margin |
 | fact | it was read off, not estimated |
@@ -75,8 +75,7 @@ def _of_cause(cause: Cause, total: float, dearest: float, margin: float) -> dict
         figures["first"] = float(value >= dearest)
     elif not cause.harmless:
         figures["undecided"] = 1.0
-    if cause.changes is not None and not cause.harmless:
-        figures["changes"] = _clipped(cause.changes.value)
+    figures |= _of_changes(cause, margin)
     if cause.masked:
         figures["clear"] = 1.0  # validation shows it
     figures |= _of_name(cause.kind, cause.explained, cause.alternatives)
@@ -168,15 +167,22 @@ def _nothing(causes: Sequence[Cause], shares: Shares, margin: float) -> Weighed:
         "none_quiet": float(not accused),
         "none_strongest": _clipped(strongest / CERTAIN_Z),
         "none_gap": _clipped(_z(shares.gap) / CERTAIN_Z) if shares.gap is not None else 0.0,
-        "none_changes": max((_of_changes(cause) for cause in causes), default=0.0),
     }
+    for cause in causes:
+        for name, value in _of_changes(cause, margin).items():
+            figures[f"none_{name}"] = max(value, figures.get(f"none_{name}", 0.0))
     sim = _on_sim(shares.on_sim, margin)
     figures |= {f"none_{name}": value for name, value in sim.items()}
     return Weighed(component="none", kind="none", figures=_told(figures))
 
 
-def _of_changes(cause: Cause) -> float:
-    return 0.0 if cause.changes is None or cause.harmless else _clipped(cause.changes.value)
+def _of_changes(cause: Cause, margin: float) -> dict[str, float]:
+    if cause.changes is None or cause.harmless:
+        return {}
+    return {
+        "changes": _clipped(cause.changes.value),
+        "moves": float(cause.changes.low > margin),
+    }
 
 
 def _z(found: Interval) -> float:

@@ -24,12 +24,12 @@ def told(causes: tuple[Cause, ...], weighed: tuple[Weighed, ...], scene: Scene) 
         weighed: what speaks for each answer.
         scene: what the sentences may speak of.
     """
-    shares = scene.shares
+    shares, ranked = scene.shares, likeliest(weighed)
     names: list[Component] = ["data", "preprocessing", "model", "postprocessing", "deployment"]
     sure = {one.cause: one.confidence for one in weighed if one.cause is not None}
     losses = {"data": shares.data, **shares.parts}
     return DiagnoseReport(
-        verdict=verdicts.verdict(causes, scene),
+        verdict=verdicts.verdict(causes, scene, quiet=ranked[0].component == "none"),
         measured_as=scene.metric.word,
         metric=scene.metric.name,
         unit=scene.metric.unit,
@@ -47,7 +47,7 @@ def told(causes: tuple[Cause, ...], weighed: tuple[Weighed, ...], scene: Scene) 
         ],
         parts_say=verdicts.parts(scene),
         findings=[_finding(cause, sure[at], scene) for at, cause in enumerate(causes)],
-        ranked=_ranked(weighed),
+        ranked=[_ranked(one) for one in ranked[:MOST_RANKED]],
         weighed=[
             Evidence(component=one.component, kind=one.kind, figures=dict(one.figures))
             for one in weighed
@@ -77,13 +77,10 @@ def _finding(cause: Cause, confidence: float, scene: Scene) -> Finding:
     )
 
 
-def _ranked(weighed: tuple[Weighed, ...]) -> list[Ranked]:
-    return [
-        Ranked(
-            component=one.component,
-            kind=one.kind,
-            title=kind_title(one.component, one.kind),
-            confidence=round(one.confidence, 4),
-        )
-        for one in likeliest(weighed)[:MOST_RANKED]
-    ]
+def _ranked(one: Weighed) -> Ranked:
+    return Ranked(
+        component=one.component,
+        kind=one.kind,
+        title=kind_title(one.component, one.kind),
+        confidence=round(one.confidence, 4),
+    )

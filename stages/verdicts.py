@@ -46,10 +46,15 @@ def title(cause: Cause, scene: Scene) -> str:
     }[cause.component]
 
 
-def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
+def verdict(causes: tuple[Cause, ...], scene: Scene, *, quiet: bool = False) -> str:
     """Say in a few sentences what broke, what mending brings, and what to do now.
 
     A fault of the deployment leads even where the data cost more: it is what can be mended today.
+
+    Args:
+        causes: as ranked.
+        scene: what the sentences may speak of.
+        quiet: that nothing broke is the likeliest answer.
     """
     guilty = [cause for cause in causes if not cause.harmless]
     num_spared = len(causes) - len(guilty)
@@ -63,6 +68,7 @@ def verdict(causes: tuple[Cause, ...], scene: Scene) -> str:
         first = guilty[0]
         said = [f"{title(first, scene)}.", _unclear(first, scene), _before(scene)]
         said[2:2] = [changes(first), together(scene)]
+        said[:0] = ["Nothing is shown to be broken."] if quiet else []
         return _joined(*said, action(first, scene), *end)
     first, *others = clear
     said = [f"{title(first, scene)}.", _after(clear, causes, scene), _cost(first, scene)]
