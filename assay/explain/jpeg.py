@@ -86,20 +86,30 @@ def _through(quality: int, *, halved: bool, full: float) -> Callable[[Array], Ar
 
 def encode(planes: Array, quality: int, *, halved: bool) -> Array:
     """Encode and decode (rows, 1 or 3, height, width) of 0 to 255 as libjpeg does."""
+    height, width = planes.shape[2:]
     pixels = np.clip(np.rint(planes), 0, 255)
     if planes.shape[1] == 1:
-        return _blocks(pixels, _table(LUMA, quality))
-    turned = np.einsum("oc,nchw->nohw", _TO_YCC, pixels)
+        return _blocks(_whole(pixels, BLOCK, BLOCK), _table(LUMA, quality))[:, :, :height, :width]
+    turned = np.einsum("oc,nchw->nohw", _TO_YCC, _whole(pixels, 2, 2 * BLOCK))
     turned[:, 1:] += 128
     turned = np.rint(turned)
-    luma = _blocks(turned[:, :1], _table(LUMA, quality))
+    luma = _blocks(_whole(turned[:, :1], BLOCK, BLOCK), _table(LUMA, quality))[
+        :, :, :height, :width
+    ]
     colours = _halve(turned[:, 1:]) if halved else turned[:, 1:]
-    colours = _blocks(colours, _table(CHROMA, quality))
+    # Colours are repeated to the right before they are halved, and downwards after.
+    colours = _blocks(_whole(colours, BLOCK, BLOCK), _table(CHROMA, quality))
     if halved:
-        colours = _double(colours)[:, :, : planes.shape[2], : planes.shape[3]]
-    whole = np.concatenate([luma, colours - 128], axis=1)
+        colours = _double(colours[:, :, : (height + 1) // 2, : (width + 1) // 2])
+    whole = np.concatenate([luma, colours[:, :, :height, :width] - 128], axis=1)
     back = np.einsum("oc,nchw->nohw", np.linalg.inv(_TO_YCC), whole)
     return np.asarray(np.clip(np.rint(back), 0, 255))
+
+
+def _whole(planes: Array, tall: int, wide: int) -> Array:
+    """Repeat the edge until height and width are multiples of these."""
+    down, across = -planes.shape[2] % tall, -planes.shape[3] % wide
+    return np.pad(planes, ((0, 0), (0, 0), (0, down), (0, across)), mode="edge")
 
 
 def _table(base: Array, quality: int) -> Array:
@@ -108,15 +118,12 @@ def _table(base: Array, quality: int) -> Array:
 
 
 def _blocks(planes: Array, table: Array) -> Array:
-    height, width = planes.shape[2:]
-    down, across = -height % BLOCK, -width % BLOCK
-    padded = np.pad(planes, ((0, 0), (0, 0), (0, down), (0, across)), mode="edge") - 128
-    rows, channels = planes.shape[:2]
-    cut = padded.reshape(rows, channels, -1, BLOCK, (width + across) // BLOCK, BLOCK)
+    rows, channels, height, width = planes.shape
+    cut = (planes - 128).reshape(rows, channels, height // BLOCK, BLOCK, width // BLOCK, BLOCK)
     cut = cut.swapaxes(3, 4)
     found = _rounded((_COSINES @ cut @ _COSINES.T) / table) * table
-    back = (_COSINES.T @ found @ _COSINES).swapaxes(3, 4).reshape(padded.shape) + 128
-    return np.asarray(np.clip(np.rint(back), 0, 255)[:, :, :height, :width])
+    back = (_COSINES.T @ found @ _COSINES).swapaxes(3, 4).reshape(planes.shape) + 128
+    return np.asarray(np.clip(np.rint(back), 0, 255))
 
 
 def _rounded(values: Array) -> Array:
@@ -125,9 +132,7 @@ def _rounded(values: Array) -> Array:
 
 
 def _halve(planes: Array) -> Array:
-    height, width = planes.shape[2:]
-    padded = np.pad(planes, ((0, 0), (0, 0), (0, height % 2), (0, width % 2)), mode="edge")
-    sums = padded[:, :, ::2] + padded[:, :, 1::2]
+    sums = planes[:, :, ::2] + planes[:, :, 1::2]
     sums = sums[..., ::2] + sums[..., 1::2]
     # libjpeg adds 1 and 2 in turn before it drops the remainder, so that no side is favoured.
     return np.floor((sums + 1 + np.arange(sums.shape[3]) % 2) / 4)

@@ -8,6 +8,8 @@ import numpy as np
 
 from assay.explain.proposal import Array
 
+TINY = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -76,6 +78,8 @@ def _renderings() -> Iterator[Rendering]:
         wide = "" if kind.name == "box" else ", antialiased"
         yield Rendering(f"{kind.name}{wide}", _matrix(kind, wide=True, ends=False))
     yield Rendering("nearest", _picked(0.5))
+    # A place between two pixels falls to either side of it by the last bit of Pillow's sum.
+    yield Rendering("nearest, as Pillow adds", _picked(0.5, adds=True))
     yield Rendering("nearest, from the corner", _picked(0.0))
     yield Rendering("area", _area)
     yield Rendering("bilinear, corners aligned", _matrix(HAT, wide=False, ends=True))
@@ -103,12 +107,16 @@ def _matrix(kind: Filter, *, wide: bool, ends: bool) -> Callable[[int, int], Arr
     return make
 
 
-def _picked(middle: float) -> Callable[[int, int], Array]:
+def _picked(middle: float, *, adds: bool = False) -> Callable[[int, int], Array]:
     @lru_cache(maxsize=64)
     def make(had: int, wanted: int) -> Array:
-        at = np.floor((np.arange(wanted) + middle) * had / wanted + 1e-9).astype(np.intp)
+        places = (np.arange(wanted) + middle) * had / wanted + TINY
+        if adds:
+            ratio = had / wanted
+            places = np.cumsum(np.where(np.arange(wanted) == 0, middle * ratio, ratio))
+        at = np.floor(places).astype(np.intp)
         matrix = np.zeros((wanted, had))
-        matrix[np.arange(wanted), np.minimum(at, had - 1)] = 1.0
+        matrix[np.arange(wanted), np.clip(at, 0, had - 1)] = 1.0
         return matrix
 
     return make
