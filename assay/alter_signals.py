@@ -11,6 +11,7 @@ MOST_LAG = 8
 FLAT = 1e-9
 LEAST_ROWS = 5  # of a class
 LEAST_TIME = 16  # samples
+LEAST_NEARER = 0.02  # of a correlation: less is noise
 BETTER = 0.15  # of the fit of the correlograms
 HELD = 0.2  # share of moments beyond simulation's
 ROUGH, SMOOTH = 1.3, 0.77  # ratio of the roughness, real over simulated
@@ -94,7 +95,7 @@ def _lagging(domains: Domains, most: int) -> list[tuple[float, tuple[int, ...], 
         }
         best = max(fits, key=lambda lag: (fits[lag], -abs(lag)))
         gain = 1 - fits[best] / fits[0] if fits[0] < 0 else 0.0
-        if best and gain > BETTER:
+        if best and gain > BETTER and fits[best] - fits[0] > LEAST_NEARER:
             found.append((gain, channels, best))
     return sorted(found, key=lambda one: (-one[0], len(one[1]), one[1]))
 

@@ -9,7 +9,7 @@ from stages.reports.field import Ablated, Experiment, LagPoint
 from stages.stage import Estimate
 
 ROW = 26  # px
-LEFT = 168  # px for the titles
+LEFT = 158  # px for the titles
 LOOKS = ((SIM, "-"), (REAL, "--"), (THIRD, ":"))  # of lag curves
 
 
@@ -17,7 +17,7 @@ def regained(shown: Sequence[Experiment], metric: Metric, gap: float, alpha: flo
     """Draw what each alteration regains with its interval, filled where that is sure."""
     with inked():
         chart = Chart(ROW * len(shown) + 62)
-        axes = chart.axes(left=LEFT, top=24, right=52, bottom=38)
+        axes = chart.axes(left=LEFT, top=24, right=62, bottom=38)
         factor = 100 if metric.is_share else 1
         for row, one in enumerate(shown):
             sure = one.p_holm is not None and one.p_holm <= alpha and one.change.low > 0
@@ -46,13 +46,13 @@ def made_alike(shown: Sequence[Experiment], metric: Metric, gap: float) -> str:
     """Draw what simulation loses when it is made like the field."""
     with inked():
         chart = Chart(ROW * len(shown) + 62)
-        axes = chart.axes(left=LEFT, top=24, right=52, bottom=38)
+        axes = chart.axes(left=LEFT, top=24, right=62, bottom=38)
         factor = 100 if metric.is_share else 1
         for row, one in enumerate(shown):
             axes.barh(row, factor * one.change.value, height=0.5, color=SIM, alpha=0.6)
             _whisker(axes, row, one.change, factor)
             right_of(axes, row, metric.signed(one.change.value))
-        _rows(axes, [one.title.removeprefix("simulation ") for one in shown])
+        _rows(axes, [_made(one.title) for one in shown])
         axes.axvline(0, color=MUTED, linewidth=1)
         axes.axvline(factor * gap, color=LOSS, linewidth=1, linestyle="--")
         axes.set_xlabel(_unit("lost by simulation", metric))
@@ -103,6 +103,7 @@ def lag_sweep(points: Sequence[LagPoint], metric: Metric) -> str:
             values = [factor * one.level.value for one in own]
             axes.plot(lags, values, dash, color=colour, linewidth=2, marker="o", markersize=4)
         axes.axvline(0, color=MUTED, linewidth=1)
+        axes.xaxis.set_major_locator(few_ticks(6))
         axes.set_xlabel("moved back by, samples")
         axes.set_ylabel(_unit(metric.word, metric))
         axes.yaxis.set_tick_params(labelcolor=MUTED, labelsize=SMALL)
@@ -113,13 +114,18 @@ def lag_sweep(points: Sequence[LagPoint], metric: Metric) -> str:
         return chart.svg("lags", f"{metric.word} over the lag of {', '.join(channels)}.")
 
 
-def _rows(axes, titles: Sequence[str], most: int = 30) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _rows(axes, titles: Sequence[str], most: int = 27) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     axes.set_ylim(len(titles) - 0.5, -0.5)
-    axes.set_yticks(range(len(titles)), [_cut(title, most) for title in titles], fontsize=SMALL)
+    names = [_cut(title, most) for title in titles]
+    axes.set_yticks(range(len(titles)), names, fontsize=SMALL)
     axes.spines["left"].set_visible(False)
     axes.xaxis.grid(visible=True)
     axes.xaxis.set_major_locator(few_ticks(4))
     axes.set_axisbelow(True)
+
+
+def _made(title: str) -> str:
+    return title.removeprefix("simulation made so: ").removeprefix("simulation ")
 
 
 def _cut(text: str, most: int) -> str:

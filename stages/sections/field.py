@@ -10,6 +10,7 @@ from stages.section import Files, Section
 
 SHOWN = 12  # alterations in a chart; the others stand in a table
 ALPHA = 0.05
+RULED = ("exchanged", "off_by_one", "mirrored")  # confusions that another map of labels would mend
 
 
 def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]:  # noqa: ARG001  every section has them
@@ -19,7 +20,8 @@ def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]
         return {"field": found}
     metric = Metric(found.metric, found.unit)
     tried = [one for one in found.experiments if one.domain == "real" and one.p_holm is not None]
-    made = [one for one in found.experiments if one.family == "reproduce"]
+    alike = [one for one in found.experiments if one.family == "reproduce"]
+    made = [one for one in alike if one.change.value > 0] or alike[:1]
     first = [one for one in found.suspects if one.kind not in ("sim_to_real_gap", "unknown")]
     return {
         "field": found,
@@ -75,7 +77,8 @@ def _charts(
     if found.lags:
         charts["lags"] = drawn(plots_field.lag_sweep(found.lags, metric))
     told = found.confusion
-    if told is not None and told.after is not None:
+    ruled = told is not None and any(one.kind in RULED for one in told.named)
+    if ruled and told is not None and told.after is not None:
         before, after = (np.array(table) for table in (told.before, told.after))
         charts["before"] = drawn(confusion("field-before", "Truth by answer, as it is.", before))
         charts["after"] = drawn(confusion("field-after", "The same, relabelled.", after))

@@ -147,8 +147,12 @@ def _train(folder, values, truth, *, regression):
     offset = np.array(truth.mean() if regression else 0.0)
     np.savez(
         folder / "weights.npz",
-        **{"mean": mean, "std": std, "bases": bases, "phases": phases},
-        **{"slopes": slopes, "offset": offset},
+        mean=mean,
+        std=std,
+        bases=bases,
+        phases=phases,
+        slopes=slopes,
+        offset=offset,
     )
 
 
