@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from bench.planted import rows as files
@@ -212,9 +211,5 @@ def _write_contract(base: Base, path: Path) -> None:
         "groups": {"null_share": 0.0, "min": 2},
     }
     content = {"schema": 1, "sim": terms, "real": terms}
+    path.parent.mkdir(exist_ok=True)
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-
-
-def samples_of(rows: Rows) -> Any:
-    """Return raw samples as one float array; files are not."""
-    return np.asarray(rows.samples, np.float64)

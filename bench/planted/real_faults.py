@@ -14,7 +14,7 @@ from bench.planted.kind import LINES, kind
 from bench.planted.specs import Spec
 
 Rng = np.random.Generator
-SEEDS = (0, 3)
+SEEDS = (3, 4)  # of the part to report
 
 
 @kind("preprocessing", "resize_filter resize_filter+crop_offset crop_offset shift", "")
