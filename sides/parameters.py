@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import struct
+import warnings
 import zipfile
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
 
@@ -75,7 +76,9 @@ def _read(files: List[Tuple[str, Path]]) -> List[NDArray[Any]]:
         if reader is None:
             continue
         try:
-            found += [values for _, values in reader(path)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch.jit is deprecated; the file is what it is
+                found += [values for _, values in reader(path)]
         except Exception:  # noqa: BLE001, S112  a file of somebody else's
             continue
     return found
@@ -92,7 +95,7 @@ def floats_of(state: Any, name: str = "") -> Named:
     elif isinstance(state, (list, tuple)):
         for at, value in enumerate(state):
             yield from floats_of(value, f"{name}.{at}")
-    elif hasattr(state, "is_floating_point"):
+    elif hasattr(state, "numel"):
         tensor = state.detach()
         tensor = tensor.dequantize() if tensor.is_quantized else tensor
         if tensor.is_floating_point() and tensor.numel():

@@ -7,6 +7,7 @@ import json
 import os
 import struct
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
@@ -45,7 +46,9 @@ def dtypes_of(files: List[Tuple[str, Path]], model: Any) -> Tuple[Optional[Types
             reasons.append(f"{name}: no format that is read here")
             continue
         try:
-            found += reader(path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch.jit is deprecated; the file is what it is
+                found += reader(path)
         except ImportError as error:
             reasons.append(f"{name}: this image has no {error.name}")
         except Exception as error:  # noqa: BLE001  a file of somebody else's; it only tells less

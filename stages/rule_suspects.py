@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,31 +138,28 @@ def _moved_cut(probes: tuple[Probe | None, Probe | None]) -> tuple[Probe, Cut, C
 
 def _of_cuts(probe: Probe, ours: Cut, theirs: Cut) -> tuple[str, str]:
     """Name the move of a threshold: a softmax more or less moves it by a known function."""
-    steps = probe.labels.shape[1]
-    near = GRID * 2 * probe.reach / (steps - 1)
-    several = probe.width > 1
+    near = 2 * probe.reach / (probe.labels.shape[1] - 1)
     if probe.width <= 2 and not probe.shares and np.isfinite(ours.middle):  # noqa: PLR2004
         for kind, moved in (
-            ("softmax_doubled", doubled(ours.middle, several)),
-            ("softmax_missing", missing(ours.middle)),
+            ("softmax_doubled", partial(doubled, several=probe.width > 1)),
+            ("softmax_missing", missing),
         ):
-            if _same(moved, theirs.middle, near, probe.reach):
+            # Both ends of the step are moved: near the end of the shares it becomes a wide one.
+            low, high = moved(ours.low) - near, moved(ours.high) + near
+            if theirs.high >= low and theirs.low <= high:
                 word = "twice" if kind == "softmax_doubled" else "not at all"
                 return kind, f"The candidate's rule takes the softmax {word}."
-    told = [_threshold(one, probe.reach) for one in (ours, theirs)]
+    # One logit of a against many of 0 is a share of e^a / (e^a + k - 1).
+    others = 0.0 if probe.shares else float(np.log(max(probe.width - 1, 1)))
+    digits = 3 if probe.width <= 2 else 2  # noqa: PLR2004  the grid is coarser for more classes
+    told = [_threshold(one, probe.reach, others, digits) for one in (ours, theirs)]
     return "threshold", f"The candidate's rule has a threshold of {told[1]} instead of {told[0]}."
 
 
-def _same(moved: float, found: float, near: float, reach: float) -> bool:
-    if abs(moved) > reach:
-        return abs(found) >= reach and (moved > 0) == (found > 0)
-    return abs(moved - found) <= near
-
-
-def _threshold(one: Cut, reach: float) -> str:
+def _threshold(one: Cut, reach: float, others: float, digits: int) -> str:
     if abs(one.middle) >= reach:
         return "never" if one.middle > 0 else "always"
-    return f"{logistic(one.middle):.3f}"
+    return f"{logistic(one.middle - others):.{digits}f}"
 
 
 def form_suspects(found: Relation, cost: Estimate | None, num_rows: int) -> list[Suspect]:

@@ -84,6 +84,8 @@ def _arrangement(seen: Seen) -> Suspect | None:
     lines = [_moved_line(candidate, seen.moves), *errors]
     added = [one for one in candidate.training if one not in reference.training]
     in_training = bool(added) or "twice" in names or any("training" in one for one in errors)
+    if seen.weights.state == "quantised" and not in_training:
+        return None  # quantisers of activations take their scale from the batch: by design
     if in_training or seen.hidden_norms:
         what = added[0] if added else "dropout or batch norm"
         title = f"The candidate answers in training mode: {what}."
