@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from bench.rig.figures import Figure, median
+from bench.rig.figures import Figure, median, read
 from bench.speed.environments import ENVIRONMENTS, ROOT, python_of
 from bench.speed.tasks import TASKS, Peer, Task, make
 
 MB = 10**6
-WANTED = os.environ.get("ASSAY_BENCH_TASKS")  # words that names contain, joined by `;`
+STORED = ROOT / "bench" / "results" / "speed.json"
+WANTED = os.environ.get("ASSAY_BENCH_TASKS")  # words that names contain, joined by `;`; others stay
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
 )
@@ -35,8 +36,20 @@ class Turn:
 def run() -> list[Figure]:
     """Let all contestants of each task take turns on the same rows."""
     words = WANTED.split(";") if WANTED else [""]
-    tasks = [task for task in TASKS if any(word in task.name for word in words)]
-    return [figure for task in tasks for figure in _task(task)]
+    known = read(STORED) if WANTED and STORED.exists() else []
+    found: list[Figure] = []
+    for task in TASKS:
+        if any(word in task.name for word in words):
+            found += _task(task)
+        else:
+            found += kept(task, known)
+    return found
+
+
+def kept(task: Task, known: Sequence[Figure]) -> list[Figure]:
+    """Return what an earlier run found of a task that is not measured anew."""
+    starts = (f"{task.name}, {task.shape[0]}", f"{task.name}: ")
+    return [figure for figure in known if figure.figure.startswith(starts)]
 
 
 def _task(task: Task) -> list[Figure]:

@@ -47,6 +47,17 @@ def test_turns_become_costs_and_pairs_beside_the_targets(task):
     assert {figure.value for figure in pairs if figure.unit == "x"} == {200.0}
 
 
+def test_what_is_not_measured_anew_stays():
+    def all_of(task):
+        names = [*task.ours.values(), *(peer.function for peer in task.peers)]
+        turn = Turn(1.0, 10**6, {task.compared: 1.0})
+        return measure.figures(task, {name: [turn] * task.rounds for name in names})
+
+    known = [figure for task in TASKS for figure in all_of(task)]
+    for task in TASKS:
+        assert measure.kept(task, known) == all_of(task)
+
+
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_every_contestant_is_there_and_every_peer_is_pinned(task):
     for function in task.ours.values():
