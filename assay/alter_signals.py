@@ -7,7 +7,7 @@ from assay.alterations import FILTERED, FITTED, PLAIN, SINGLE, Apply, Proposal, 
 from assay.domains import Domains
 from assay.tensor_axes import Values
 
-MOST_LAG = 8
+MOST_LAG = 24  # samples, at most a quarter of a signal
 FLAT = 1e-9
 LEAST_ROWS = 5  # of a class
 LEAST_TIME = 16  # samples

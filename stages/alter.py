@@ -23,7 +23,7 @@ class AlterParams(Params):
     metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
     columns: Annotated[list[str], FromCase("data.columns")] = []  # noqa: RUF012  pydantic copies it
     margin: float = Field(default=0.02, ge=0)  # a loss that nobody would miss, as `diagnose` has it
-    max_rows: int = Field(default=300, ge=10)  # judged, of each domain
+    max_rows: int = Field(default=200, ge=10)  # judged, of each domain
     max_fitted: int = Field(default=500, ge=10)  # on which statistics are estimated
     max_alterations: int = Field(default=40, ge=1)  # of real rows, the simple ones first
     max_mib: int = Field(default=512, ge=1)  # of altered tensors together
