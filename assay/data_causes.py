@@ -74,9 +74,14 @@ def _of_validation(one: Suspected, loss: Interval | None, margin: float) -> Caus
     return replace(
         _named(found),
         strength="strong" if found.costs or found.is_fact else "weak",
-        harmless=found.cost is not None and costs_nothing(found.cost, margin),
+        harmless=found.cost is not None and _is_shown(found.cost, margin),
         suspect=one,
     )
+
+
+def _is_shown(cost: Interval, margin: float) -> bool:
+    """Tell whether a cost is shown to be harmless: few rows that are all alike show nothing."""
+    return cost.low < cost.high and costs_nothing(cost, margin)
 
 
 def _named(one: Suspected) -> Cause:

@@ -113,9 +113,13 @@ def _of_name(kind: str, explained: float, alternatives: int) -> dict[str, float]
 
 def _of_suspect(one: Suspected) -> dict[str, float]:
     return {
-        "fact": float(one.is_fact and one.kind in OF_VALIDATION),
+        "fact": float(_is_fact(one)),
         "unlikely": 0.0 if one.p_value is None else _clipped(one.p_value),
     }
+
+
+def _is_fact(one: Suspected) -> bool:
+    return one.is_fact and one.kind in OF_VALIDATION
 
 
 def _form(cause: Cause) -> str:
@@ -168,6 +172,8 @@ def _nothing(causes: Sequence[Cause], shares: Shares, margin: float) -> Weighed:
         "none_strongest": _clipped(strongest / CERTAIN_Z),
         "none_gap": _clipped(_z(shares.gap) / CERTAIN_Z) if shares.gap is not None else 0.0,
     }
+    if any(cause.suspect and _is_fact(cause.suspect) and not cause.harmless for cause in causes):
+        figures["none_fact"] = 1.0
     for cause in causes:
         for name, value in _of_changes(cause, margin).items():
             figures[f"none_{name}"] = max(value, figures.get(f"none_{name}", 0.0))

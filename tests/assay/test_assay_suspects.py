@@ -230,3 +230,13 @@ def test_the_order_of_the_steps_changes_no_answer():
         for order in permutations("abc")
     }
     assert len(answers) == 1
+
+
+@pytest.mark.parametrize(("regained", "harmless"), [((-0.01, 0.01), True), ((0.0, 0.0), False)])
+def test_doubles_without_a_measured_cost_are_told_and_shown_harmless_ones_not(regained, harmless):
+    low, high = regained
+    found = Interval(value=0.0, low=low, high=high, n=24)
+    leak = Suspected(at=0, component="data", kind="leakage", cost=found, explained=1.0)
+    _, ranked = diagnosed(world(seed=3), seen(leak))
+    assert (ranked[0] == ("none", "none")) is harmless
+    assert (ranked[0] == ("data", "leakage")) is not harmless
