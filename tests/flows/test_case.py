@@ -123,6 +123,12 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
             id="no module",
         ),
         pytest.param(
+            "title:",
+            "explainers: [toy_steps:vignette]\ntitle:",
+            "explainers.0: toy_steps has no function vignette",
+            id="an explainer that is not there",
+        ),
+        pytest.param(
             "contract: toy",
             "contract: other",
             "there is no data_contracts/other.yaml",

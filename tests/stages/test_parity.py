@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import toy as toys
 
+from sides.case_code import CaseCodeError
 from stages import parity
 from stages.reports.preprocess import PreprocessReport
 from stages.reports.swap import SwapAnswer
@@ -121,3 +122,70 @@ def test_the_picture_is_the_same_each_time(toy):
     samples = toys.RAW[:4].astype(np.float32)
     pair = Pair("00_decode", "decode", samples, samples[:, ::-1])
     assert draw(pair, [0, 1], ["a", "b", "c", "d"]) == draw(pair, [0, 1], ["a", "b", "c", "d"])
+
+
+OWN_KIND = """
+import numpy as np
+from assay.explain.proposal import of_planes
+
+SHADE = np.linspace(1, 0.3, 24).reshape(4, 6)
+
+def vignette(reference, candidate):
+    yield of_planes("vignette", "corners darkened", lambda planes: planes * SHADE, cost=1.5)
+
+def broken(reference, candidate):
+    raise ValueError("no such corner")
+    yield
+"""
+SHADED = """
+import numpy as np
+from toy_steps import scale as plain
+from toy_kinds import SHADE
+
+def scale(image, by=255.0):
+    return plain(image, by) * SHADE
+"""
+
+
+def test_an_explainer_of_the_case_names_a_kind_of_its_own(toy):
+    (toy.folder / "code/toy_kinds.py").write_text(OWN_KIND)
+    (toy.folder / "code/toy_shaded.py").write_text(SHADED)
+    shaded = [REFERENCE[0], {**REFERENCE[1], "call": "toy_shaded:scale"}]
+    report = run(toy, shaded, explainers=["toy_kinds:vignette"]).report
+    assert report.own[0].transform.kind == "vignette"
+    assert report.own[0].transform.name == "corners darkened"
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("toy_kinds:broken", r"explainers\[0\] \(toy_kinds:broken\) failed.*no such corner"),
+        ("toy_kinds:vignete", r"explainers\[0\]: toy_kinds:vignete: .*Did you mean vignette"),
+    ],
+)
+def test_an_explainer_that_fails_is_told_with_its_line(toy, call, told):
+    (toy.folder / "code/toy_kinds.py").write_text(OWN_KIND)
+    with pytest.raises(CaseCodeError, match=told):
+        run(toy, [toys.step("decode", "turned"), REFERENCE[1]], explainers=[call])
+
+
+RESIZES = """
+import numpy as np
+
+def half(image):
+    return image.reshape(2, 2, 3, 2).mean((1, 3)).astype(np.float32)
+
+def thinned(image):
+    return image[1::2, 1::2].astype(np.float32)
+"""
+
+
+def test_a_resize_is_told_by_what_its_step_was_given(toy):
+    (toy.folder / "code/toy_sizes.py").write_text(RESIZES)
+    sides = [
+        [REFERENCE[0], {"name": "resize", "call": f"toy_sizes:{call}", "args": {}}]
+        for call in ("half", "thinned")
+    ]
+    report = run(toy, sides[1], sides[0]).report
+    assert report.own[0].transform.kind == "resize_filter"
+    assert report.own[0].transform.name == "resized with nearest instead of bilinear"
