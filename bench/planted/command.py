@@ -28,7 +28,8 @@ def main(words: Sequence[str]) -> int:
     asked = _words(words)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"  # before numpy is imported
-    records_file = asked.records or asked.work / "records.jsonl"
+    kept = "dry.jsonl" if asked.dry else "records.jsonl"
+    records_file = asked.records or asked.work / kept
     if asked.what == "run":
         broken = _run(asked, records_file)
         _summarise(asked, records_file)
@@ -53,6 +54,7 @@ def _words(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--component", default="", help="that was planted")
     parser.add_argument("--dataset", default="", help="data sets, separated by commas")
     parser.add_argument("--part", default="", help="calibrate, report or blind")
+    parser.add_argument("--seeds", default="", help="seeds, separated by commas")
     parser.add_argument("--limit", type=int, default=0, help="at most so many cases")
     parser.add_argument("--shard", default="1/1", help="2/4: the second of four")
     parser.add_argument("--jobs", type=int, default=1, help="cases at once")
@@ -60,6 +62,7 @@ def _words(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="examine also what was examined")
     parser.add_argument("--peers", action="store_true", help="ask the peers too, of a part of them")
     parser.add_argument("--keep", action="store_true", help="keep the cases' folders")
+    parser.add_argument("--dry", action="store_true", help="make and measure, examine nothing")
     parser.add_argument("--verbose", action="store_true", help="tell each case")
     parser.add_argument("--write", action="store_true", help="write bench/results/planted.*")
     parser.add_argument("--records", type=Path, help="the file of records, one JSON a line")
@@ -83,6 +86,7 @@ def _chosen(asked: argparse.Namespace, done: set[str]) -> list[Any]:
         lambda s: not only or bool(only & set(s.kinds)),
         lambda s: not sets or s.base in sets,
         lambda s: not asked.group or s.group in asked.group.split(","),
+        lambda s: not asked.seeds or str(s.seed) in asked.seeds.split(","),
         lambda s: not asked.part or s.part == asked.part,
         lambda s: not asked.component or known[s.kinds[0]].component == asked.component,
     ]
@@ -94,7 +98,7 @@ def _chosen(asked: argparse.Namespace, done: set[str]) -> list[Any]:
 
 
 def _run(asked: argparse.Namespace, records_file: Path) -> int:
-    from bench.planted import forks, sources
+    from bench.planted import forks, one, sources
     from bench.planted.examine import open_workspace, warm_up
 
     asked.work.mkdir(parents=True, exist_ok=True)
@@ -107,9 +111,9 @@ def _run(asked: argparse.Namespace, records_file: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="workspace-", dir=asked.work) as name:
         root = asked.work / "kept" if asked.keep else Path(name)
         open_workspace(root)
-        warm_up(root)
+        warm_up(root, ("evidently.presets",) if asked.peers else ())
         sources.prepare(specs, asked.work)
-        run = partial(sources.run, root=root, work=asked.work, keep=asked.keep)
+        run = partial(one.run, root=root, work=asked.work, keep=asked.keep, dry=asked.dry)
         asks = [(s.id, partial(run, s, peers=asked.peers and sources.asks_peers(s))) for s in specs]
         answers = forks.in_children(
             asks, asked.work / "answers", jobs=asked.jobs, timeout_s=TIMEOUT_S

@@ -55,14 +55,14 @@ def open_workspace(root: Path) -> None:
             (root / name).symlink_to(SOURCE / name)
 
 
-def warm_up(root: Path) -> None:
-    """Import what the stages import, and read the graph of imports once."""
+def warm_up(root: Path, more: Sequence[str] = ()) -> None:
+    """Import what the stages import, and more, and read the graph of imports once."""
     for name in THREADS:
         os.environ[name] = "1"
     from flows.closure import closure
     from flows.plan import catalog
 
-    for name in HEAVY:
+    for name in (*HEAVY, *more):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     import torch

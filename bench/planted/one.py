@@ -35,9 +35,15 @@ def planted(
 
 
 def run(
-    spec: Spec, root: Path, work: Path, *, keep: bool = False, peers: bool = False
+    spec: Spec,
+    root: Path,
+    work: Path,
+    *,
+    keep: bool = False,
+    peers: bool = False,
+    dry: bool = False,
 ) -> dict[str, Any]:
-    """Make, measure, examine; the case is removed again unless it is to be kept."""
+    """Make, measure, examine unless it is dry; the case is removed unless it is to be kept."""
     draft, steps = planted(spec, work)
     name = drafts.write(draft, root, spec.id)
     folder = root / "cases" / name
@@ -62,7 +68,7 @@ def run(
         "loss": [round(number, 4) for number in loss],
         "counted": bool(counted),
     }
-    if counted or keep:
+    if counted and not dry:
         examined = examine(root, name)
         record["answer"] = answer(examined.report, examined.first_step)
         record["cpu_s"] = {key: cost for key, cost in examined.cpu_s.items() if cost >= 0.001}

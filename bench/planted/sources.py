@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.planted import one, specs
+from bench.planted import specs
 from bench.planted.base import made
 from bench.planted.kind import KINDS, Kind
 from bench.planted.specs import Spec
@@ -48,11 +48,6 @@ def prepare(chosen: Iterable[Spec], work: Path) -> None:
                 made(every_base[spec.base], spec.seed, work, variant)
         if "another_model" in spec.kinds:
             made(every_base[spec.base], (spec.seed + 1 + spec.severity) % 5, work)
-
-
-def run(spec: Spec, root: Path, work: Path, *, keep: bool, peers: bool) -> dict[str, Any]:
-    """Examine one case."""
-    return one.run(spec, root, work, keep=keep, peers=peers)
 
 
 def asks_peers(spec: Spec) -> bool:
