@@ -114,7 +114,7 @@ def lag_sweep(points: Sequence[LagPoint], metric: Metric) -> str:
         return chart.svg("lags", f"{metric.word} over the lag of {', '.join(channels)}.")
 
 
-def _rows(axes, titles: Sequence[str], most: int = 27) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _rows(axes, titles: Sequence[str], most: int = 24) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     axes.set_ylim(len(titles) - 0.5, -0.5)
     names = [_cut(title, most) for title in titles]
     axes.set_yticks(range(len(titles)), names, fontsize=SMALL)
