@@ -21,14 +21,14 @@ from stages.sections import (
 
 SECTIONS: tuple[Section, ...] = (
     since.SECTION,
+    mitigate.SECTION,
     parity.SECTION,
     runtime.SECTION,
-    evaluate.SECTION,
     replay.SECTION,
+    field.SECTION,
     inputs.SECTION,
     features.SECTION,
-    field.SECTION,
+    evaluate.SECTION,
     probe.SECTION,
-    mitigate.SECTION,
     environments.SECTION,
 )

@@ -11,6 +11,7 @@ from stages.reports.since import SinceReport
 from stages.stage import Estimate, NotApplicable
 
 NO_INPUTS = NotApplicable(not_applicable="The samples are neither pictures nor signals.")
+NO_FIELD = NotApplicable(not_applicable="The reference does as well on real rows.")
 NO_SINCE = NotApplicable(not_applicable="The case states no last_good.")
 
 

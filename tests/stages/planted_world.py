@@ -292,6 +292,7 @@ def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dic
         "mitigate": planted_mitigations.mitigated(made, folder),
         "runtime": planted_runtime.halves() if rich else planted_runtime.EQUAL,
         "replay": planted_runtime.leaky() if rich else planted_runtime.CLEAN,
+        "field": beside.NO_FIELD,
         "since": beside.broke_in_between() if rich else beside.NO_SINCE,
         "evaluate": evaluated.report,
         "predicted": folder / "predicted.csv",
