@@ -46,10 +46,8 @@ class ProbeParams(Params):
     classes: Annotated[int | None, FromCase("classes")] = None  # None: labels are numbers
     labels: list[int] = Field(default=[50, 100, 200], min_length=1)  # of the curve
     resamples: int = Field(default=5, ge=2)
-    ladder: list[int] = Field(
-        default=[10, 25, 50, 100, 200]
-    )  # labels of its rungs; none: no ladder
-    ladder_deep: list[int] = Field(default=[10, 50, 200])  # where each step runs the whole model
+    ladder: list[int] = Field(default=[10, 25, 50, 100, 200])  # none: no ladder
+    ladder_deep: list[int] = Field(default=[10, 200])  # where each step runs the whole model
     ladder_resamples: int = Field(default=3, ge=2)
     steps: int = Field(default=80, ge=1)
     batch: int = Field(default=25, ge=2)

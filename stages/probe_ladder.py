@@ -46,8 +46,10 @@ class Ladder:
         for kind in KINDS:
             if kind in absent:
                 continue
-            sizes = self.deep_sizes if kind in DEEP else self.sizes
-            own = [size for size in sizes if size <= len(self.real.targets)]
+            sizes = set(self.deep_sizes if kind in DEEP else self.sizes)
+            if self.sizes and kind in DEEP:  # what was fitted for the curve costs nothing
+                sizes |= {size for size, fitted in known if fitted == kind}
+            own = [size for size in sorted(sizes) if size <= len(self.real.targets)]
             found += [self._rung(kind, size, known.get((size, kind))) for size in own]
         return found, absent
 
@@ -64,7 +66,8 @@ class Ladder:
         real = real[: self.resamples] if kind in DEEP else real
         gain = self._difference(real - self.unchanged)
         sim = beside = labels = None
-        if size <= len(self.sim.targets):
+        compared = self.deep_sizes if kind in DEEP else self.sizes
+        if size in compared and size <= len(self.sim.targets):
             sim = self._table(kind, size, self.sim, SIM_SEED)
             paired = real[: len(sim)] - sim
             beside, labels = self._difference(sim - self.unchanged), self._difference(paired)

@@ -30,7 +30,8 @@ def test_an_offer_is_put_into_a_case_of_its_own_and_held_to_the_gate(clone: Clon
     }
     assert passed["before"]["parity"] is False
     assert passed["after"]["parity"] is True
-    assert passed["after"]["agreement"] is True
+    figures = {one["name"]: one["figure"] for one in answer["gate_after"]["criteria"]}
+    assert figures["agreement"] == 1
     assert answer["gate_after"]["look"]["number"] == 2
     assert (
         "nothing is wrong with its files" in clone.assay("check", answer["case"], status=0).stdout
