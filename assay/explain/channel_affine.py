@@ -1,6 +1,7 @@
 """A slope and an offset for each channel: normalisation constants, dead or rescaled channels."""
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -26,6 +27,7 @@ NORMALISATIONS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "range 0 to 1": ((0.0,), (1.0,)),
     "range 0 to 255": ((0.0,), (1 / 255,)),
 }
+PLAIN = {"range 0 to 1", "range 0 to 255", "mean .5, std .5"}
 MAX_CHANNELS = 64
 HOPELESS = 0.3  # of the variation: lines that leave more are followed by no map that mends it
 MIN_VALUES = 16  # a channel; a line through fewer says little
@@ -73,26 +75,33 @@ def channel_affine(reference: Samples, candidate: Samples) -> Iterator[Proposal]
 
 def _known(slopes: Array, offsets: Array) -> Iterator[Proposal]:
     """Propose the pairs of normalisations, had and wanted, that give these lines."""
+    names, known_slopes, known_offsets = _pairs(len(slopes))
+    slack = TOLERANCE * (1 + np.abs(known_slopes) + np.abs(known_offsets))
+    fits = (np.abs(slopes - known_slopes) <= TOLERANCE * np.abs(known_slopes)).all(axis=1)
+    fits &= (np.abs(offsets - known_offsets) <= slack).all(axis=1)
+    for at in np.flatnonzero(fits):
+        yield _propose("normalisation", names[at], known_slopes[at], known_offsets[at], 1.05)
+
+
+@lru_cache(maxsize=8)
+def _pairs(num_channels: int) -> tuple[list[str], Array, Array]:
+    """Give what each pair of normalisations does to so many channels: names, slopes, offsets."""
+    names, slopes, offsets = [], [], []
     for (had, (had_mean, had_std)), (got, (got_mean, got_std)) in product(
         NORMALISATIONS.items(), repeat=2
     ):
         constants = [np.array(v) for v in (had_mean, had_std, got_mean, got_std)]
-        if had == got or any(len(v) not in {1, len(slopes)} for v in constants):
+        if had == got or any(len(v) not in {1, num_channels} for v in constants):
+            continue
+        # Two ranges, or two plain constants: `affine` says that in fewer words.
+        if max(map(len, constants)) == 1 and {had, got} <= PLAIN:
             continue
         m0, s0, m1, s1 = constants
-        slope = np.broadcast_to(s0 / s1, slopes.shape)
-        offset = np.broadcast_to((m0 - m1) / s1, slopes.shape)
-        # Two ranges, or two plain constants: `affine` says that in fewer words.
-        if np.ptp(slope) == 0 and np.ptp(offset) == 0 and max(map(len, constants)) == 1:
-            ranges = {had, got} <= {"range 0 to 1", "range 0 to 255", "mean .5, std .5"}
-            if ranges:
-                continue
-        slack = TOLERANCE * (1 + np.abs(slope) + np.abs(offset))
-        near_slope = np.abs(slopes - slope) <= TOLERANCE * np.abs(slope)
-        if near_slope.all() and (np.abs(offsets - offset) <= slack).all():
-            yield _propose(
-                "normalisation", f"normalised to {got} instead of {had}", slope, offset, 1.05
-            )
+        names.append(f"normalised to {got} instead of {had}")
+        slopes.append(np.broadcast_to(s0 / s1, (num_channels,)))
+        offsets.append(np.broadcast_to((m0 - m1) / s1, (num_channels,)))
+    shape = (len(names), num_channels)
+    return names, np.array(slopes).reshape(shape), np.array(offsets).reshape(shape)
 
 
 def _slopes_of(slopes: Array) -> str:

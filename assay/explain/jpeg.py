@@ -14,6 +14,8 @@ SLACK = 0.03  # decoders may differ by a rounding of a cosine: T.81 leaves it to
 LIKE = 0.1  # of squared correlation
 FIT = 0.9  # of the difference, on few rows, to be proposed
 FEW_ROWS = 3
+FIRST = (20, 50, 75, 90)
+HOPELESS = 0.9  # of the difference: what the first leave, where it is no JPEG
 COARSE = (10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95)
 COLOURS = 3
 # ITU-T T.81, annex K: what libjpeg scales by its quality.
@@ -69,7 +71,14 @@ def _search(few: Array, goal: Array, full: float) -> tuple[tuple[int, bool], flo
             made = _through(quality, halved=halved, full=full)(few)
             tried[quality, halved] = squared_error(made, goal)
 
-    for halved in (True, False)[: 2 if few.shape[1] == COLOURS else 1]:
+    ways = (True, False)[: 2 if few.shape[1] == COLOURS else 1]
+    for halved in ways:
+        for quality in FIRST:
+            attempt(quality, halved=halved)
+    if min(tried.values()) > HOPELESS * squared_error(few, goal):
+        best = min(tried, key=tried.__getitem__)
+        return best, tried[best]
+    for halved in ways:
         for quality in COARSE:
             attempt(quality, halved=halved)
     for step in (4, 2, 1):
