@@ -58,19 +58,21 @@ def logit(share: float) -> float:
     return inf if share >= 1 else float(np.log(share / (1 - share)))
 
 
-def doubled(threshold: float, several: bool) -> float:
-    """Where the threshold on a logit moves to when the softmax is taken twice.
+def doubled(threshold: float, width: int) -> float:
+    """Where the threshold on one logit, the others 0, moves to when the softmax is taken twice.
 
-    With two classes the softmax of the shares (p, 1 - p) is the logistic function of 2p - 1.
+    The shares are p and (1 - p) / (k - 1); their difference is the logit that the second softmax
+    sees, so that p = (t (k - 1) + 1) / k at the threshold t. A single output has its logistic
+    function alone.
 
-    >>> round(doubled(0.0, True), 6)
+    >>> round(doubled(0.0, 2), 6)
     0.0
-    >>> doubled(3.0, True)
+    >>> doubled(3.0, 2)
     inf
     """
-    if several:
-        return logit((1 + threshold) / 2)
-    return logit(threshold)
+    if width == 1:
+        return logit(threshold)
+    return logit((threshold * (width - 1) + 1) / width) + float(np.log(width - 1))
 
 
 def missing(threshold: float) -> float:

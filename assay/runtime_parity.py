@@ -8,17 +8,16 @@ Kalamkar et al. 2019). What a format cannot hold shows in the range of a layer, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Format = Literal["float16", "bfloat16"]
 
 HALF_LARGEST = 65504.0
 FLOAT_ERROR = 1e-4  # of a layer's size: other kernels and folded batch norms
 ROUNDED = {"float16": 0.02, "bfloat16": 0.1}  # most that a format does through a whole network
+FEW_BITS, BFLOAT_BITS, HALF_BITS = 5, 8, 11  # of a mantissa with its leading one
 LEAST_VALUES = 8  # finite numbers that are no small whole ones, to know a format by
 
 
@@ -36,12 +35,19 @@ def layer_error(reference: ArrayLike, candidate: ArrayLike) -> float | None:
     return apart / size if size else float(apart > 0)
 
 
+def only_moved(reference: ArrayLike, candidate: ArrayLike) -> bool:
+    """Tell whether each row holds the same values, in other places."""
+    ours, theirs = np.sort(reference, axis=1), np.sort(candidate, axis=1)
+    error = layer_error(ours, theirs)
+    return ours.shape[1] > 1 and error is not None and error <= FLOAT_ERROR
+
+
 def same_places(reference: ArrayLike, candidate: ArrayLike) -> bool:
     """Tell whether both are finite at the same places."""
     return bool(np.array_equal(np.isfinite(reference), np.isfinite(candidate)))
 
 
-def number_format(values: ArrayLike) -> Format | None:
+def number_format(values: ArrayLike) -> str | None:
     """Tell the narrowest format that holds every finite number; None: float32, or unclear.
 
     Small whole numbers and simple fractions fit any format, and tell nothing.
@@ -50,14 +56,29 @@ def number_format(values: ArrayLike) -> Format | None:
     'float16'
     """
     numbers: NDArray[np.float32] = np.asarray(values, np.float32).ravel()
-    numbers = numbers[np.isfinite(numbers) & (numbers != np.round(numbers * 16) / 16)]
-    if len(np.unique(numbers)) < LEAST_VALUES:
+    numbers = numbers[np.isfinite(numbers) & (numbers != 0)]
+    fractions = numbers[numbers != np.round(numbers * 16) / 16]
+    if len(np.unique(fractions)) < LEAST_VALUES:
         return None
-    if not (numbers.view(np.uint32) & np.uint32(0xFFFF)).any():
+    bits = mantissa_bits(numbers)
+    if bits <= FEW_BITS:
+        return f"{bits} bits"
+    if bits <= BFLOAT_BITS:
         return "bfloat16"
     with np.errstate(over="ignore"):
         half = numbers.astype(np.float16).astype(np.float32)
-    return "float16" if np.array_equal(half, numbers) else None
+    return "float16" if bits <= HALF_BITS or np.array_equal(half, numbers) else None
+
+
+def mantissa_bits(values: ArrayLike) -> int:
+    """Count the bits that the longest mantissa needs, the leading one among them.
+
+    >>> mantissa_bits([1.0, 0.75, 5.0])
+    3
+    """
+    numbers: NDArray[np.float32] = np.asarray(values, np.float32).ravel()
+    held = int(np.bitwise_or.reduce(numbers.view(np.uint32) & np.uint32(0x7FFFFF), initial=0))
+    return 1 if not held else 24 - (held & -held).bit_length() + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +90,7 @@ class Step:
     same_places: bool
     max_abs: tuple[float | None, float | None]  # reference, candidate
     not_finite: tuple[int, int]
+    moved: bool = False  # each row holds the same values in other places
 
     def differs(self, tolerance: float) -> bool:
         """Tell whether it differs by more than sums in another order do."""

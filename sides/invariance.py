@@ -26,13 +26,14 @@ class _Answered(NamedTuple):
     labels: NDArray[Any]
 
 
-def ask_again(ask: Ask, label: Ask, batch: NDArray[Any]) -> Dict[str, Any]:
+def ask_again(ask: Ask, label: Ask, batch: NDArray[Any], served: int) -> Dict[str, Any]:
     """Ask rows in one batch, and then otherwise.
 
     Args:
         ask: the model: a batch to raw outputs.
         label: its rule: raw outputs to labels.
         batch: at most `MOST_ROWS` rows.
+        served: how many rows a batch has elsewhere: they are asked at the end of such a one, too.
 
     Returns:
         `stages.reports.predict.Invariance` without what stays in training mode.
@@ -49,6 +50,10 @@ def ask_again(ask: Ask, label: Ask, batch: NDArray[Any]) -> Dict[str, Any]:
         _compared(name, partial(_answered, ask, label, batch, pieces), first)
         for name, pieces in _arrangements(first.labels)
     ]
+    copies = served // len(batch)
+    if copies > 1:
+        last = partial(_last, ask, label, batch, copies)
+        found["arrangements"].append(_compared("repeated", last, first))
     return {**found, "why_not": None}
 
 
@@ -75,6 +80,12 @@ def _answered(ask: Ask, label: Ask, batch: NDArray[Any], pieces: List[NDArray[An
         outputs[piece] = part
     raw = outputs.astype(made[0].dtype)
     return _Answered(outputs, np.asarray(label(raw)))
+
+
+def _last(ask: Ask, label: Ask, batch: NDArray[Any], copies: int) -> _Answered:
+    """Ask the rows behind copies of themselves: what a fixed size of batch leaves uncomputed."""
+    made = np.asarray(ask(np.concatenate([batch] * copies)))[-len(batch) :]
+    return _Answered(made.astype(np.float64), np.asarray(label(made)))
 
 
 def _compared(name: str, again: Callable[[], _Answered], first: _Answered) -> Dict[str, Any]:

@@ -13,7 +13,7 @@ import os
 import struct
 import warnings
 import zipfile
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 MOST_TENSORS, MOST_VALUES = 64, 16  # that are told as they are
 MOST_BYTES = 1 << 30  # of weights that are hashed
+MOST_CHECKED, MOST_LEVELS = 1 << 16, 256
+STEP_ERROR, OFF_GRID = 1e-6, 0.02
 FLOATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 def facts(files: List[Tuple[str, Path]], model: Any) -> Dict[str, Any]:
     """Return `digest`, `samples`, `sizes` and `from_file` as `stages.reports.collect` says."""
-    nothing: Dict[str, Any] = {"digest": None, "samples": [], "sizes": [], "from_file": None}
+    nothing: Dict[str, Any] = {"digest": None, "samples": [], "sizes": []}
+    nothing.update({"from_file": None, "on_grid": None})
     if sum(path.stat().st_size for _, path in files) > MOST_BYTES:
         return nothing
     module = module_inside(model)
@@ -49,7 +52,27 @@ def facts(files: List[Tuple[str, Path]], model: Any) -> Dict[str, Any]:
         "samples": [_spaced(values) for values in _some(held)],
         "sizes": [int(values.size) for values in _some(held)],
         "from_file": found / total if of_files and module is not None and total else None,
+        "on_grid": _on_grid([values for values in held if values.ndim > 1]),
     }
+
+
+def _on_grid(held: List[NDArray[Any]]) -> Optional[float]:
+    """Return the share of weights in tensors whose values are multiples of one step."""
+    total = sum(values.size for values in held)
+    return sum(values.size for values in held if is_grid(values)) / total if total else None
+
+
+def is_grid(values: NDArray[Any]) -> bool:
+    """Tell whether all values lie on few, evenly spaced levels: int8 and narrower."""
+    levels = np.unique(values.ravel()[:MOST_CHECKED].astype(np.float64))
+    if not 2 <= len(levels) <= MOST_LEVELS:  # noqa: PLR2004
+        return False
+    steps = np.diff(levels)
+    steps = steps[steps > STEP_ERROR * np.abs(levels).max()]
+    if not len(steps):
+        return False
+    times = levels / steps.min()
+    return bool(np.abs(times - np.round(times)).max() < OFF_GRID) and np.abs(times).max() <= 255  # noqa: PLR2004
 
 
 def _some(held: List[NDArray[Any]]) -> List[NDArray[Any]]:

@@ -22,7 +22,7 @@ RECORDED = "recorded: how its labels follow from its outputs was not logged."
 
 FINE = (4801, 12.0)  # of two classes: scores on the grid, and how far it reaches; logits
 COARSE = (801, 20.0)  # of more
-MOST_CLASSES, MOST_WIDTH = 4, 1000
+MOST_CLASSES, MOST_WIDTH, SHIFTED = 4, 1000, 512
 SHARES = 0.01  # so near to 1 rows of shares sum
 
 
@@ -124,7 +124,24 @@ def _probe(rule: Rule, folder: Path, into: Path) -> Optional[Dict[str, Any]]:
         except CaseCodeError:
             return None
     np.save(str(into / "probe.labels.npy"), np.stack(labels))
-    return {"classes": classes, "reach": reach, "width": width, "shares": shares}
+    told = {"classes": classes, "reach": reach, "width": width, "shares": shares}
+    return {**told, "shifts": None if shares or width == 1 else _shifts(rule, seen)}
+
+
+def _shifts(rule: Rule, seen: Any) -> Optional[float]:
+    """Return the share of labels that change when a number is added to all outputs of a row.
+
+    A softmax, and the largest output, do not see it; a rule that lacks its softmax does.
+    """
+    finite = seen[np.isfinite(seen).all(axis=1)][:SHIFTED]
+    if not len(finite):
+        return None
+    by = float(np.abs(finite).max()) + 1.0
+    try:
+        given = [np.asarray(rule.label(finite + np.float32(add))) for add in (0.0, by, -by)]
+    except CaseCodeError:
+        return None
+    return float(max(np.mean(given[0] != one) for one in given[1:]))
 
 
 def _are_shares(raw: Any) -> bool:

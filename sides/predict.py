@@ -216,7 +216,8 @@ def _ask_again(
 ) -> Dict[str, Any]:
     tensors = RowReader(_there(inputs, "real"))
     rows = paired(real, invariance.MOST_ROWS) if len(tensors) else []
-    found = invariance.ask_again(predictor.model.ask, predictor.rule.label, tensors.take(rows))
+    ask, label = predictor.model.ask, predictor.rule.label
+    found = invariance.ask_again(ask, label, tensors.take(rows), predictor.batch)
     return {**found, "training": predictor.model.training()}
 
 

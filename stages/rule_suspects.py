@@ -48,6 +48,7 @@ class Probe:
     reach: float
     width: int
     shares: bool
+    shifts: float | None  # labels that change when a number is added to a row's outputs
     labels: "NDArray[np.int64]"  # (classes, steps)
 
 
@@ -57,7 +58,7 @@ def read_probe(folder: Path) -> Probe | None:
     if told is None:
         return None
     labels = np.asarray(open_tensor(folder / "probe.labels.npy"))
-    return Probe(told["classes"], told["reach"], told["width"], told["shares"], labels)
+    return Probe(**told, labels=labels)
 
 
 def rule_suspects(
@@ -71,22 +72,47 @@ def rule_suspects(
         return []
     if ours.dtype.kind == "f" or theirs.dtype.kind == "f":
         return _numbers(ours, theirs, cost)
+    return [_classes(ours, theirs, probes, cost)] if (ours != theirs).any() else []
+
+
+def _classes(
+    ours: "NDArray[Any]",
+    theirs: "NDArray[Any]",
+    probes: tuple[Probe | None, Probe | None],
+    cost: Estimate | None,
+) -> Suspect:
+    """Name how a rule's labels differ; the more particular first."""
     changed = float(np.mean(ours != theirs))
-    if not changed:
-        return []
     share = f"The candidate's rule answers {100 * changed:.3g} % of {len(ours)} rows otherwise, "
     lines = [share + "given the same raw outputs."]
+    if _lacks_softmax(probes):
+        title = "The candidate's rule holds raw outputs against shares: its softmax is missing."
+        lines.append("Unlike the reference's it changes when a number is added to all outputs.")
+        return _rule("softmax_missing", title, lines, cost, explained=1.0)
     named = label_map(ours, theirs, least=1 - EVEN)
-    cuts = _moved_cut(probes)
+    cuts = _moved_cut(probes) if _one_label(ours, theirs) else None
     # One label for all rows is a threshold out of reach sooner than a list of one other name.
     if named is not None and (cuts is None or len(named.changed) > 1):
         title = f"The candidate's rule names classes otherwise: {named.says}."
-        return [_rule("label_map", title, lines, cost, explained=named.explained)]
+        return _rule("label_map", title, lines, cost, explained=named.explained)
     if cuts is not None:
         kind, title = _of_cuts(*cuts)
-        return [_rule(kind, title, lines, cost, explained=1.0)]
+        return _rule(kind, title, lines, cost, explained=1.0)
     title = "The candidate's rule makes other labels of the same outputs."
-    return [_rule("unknown", title, lines, cost, explained=None)]
+    return _rule("unknown", title, lines, cost, explained=None)
+
+
+def _lacks_softmax(probes: tuple[Probe | None, Probe | None]) -> bool:
+    ours, theirs = probes
+    if ours is None or theirs is None or ours.shifts is None or theirs.shifts is None:
+        return False
+    return ours.shifts == 0 and theirs.shifts > 0
+
+
+def _one_label(ours: "NDArray[Any]", theirs: "NDArray[Any]") -> bool:
+    """Tell whether the rows that differ fall to one label on one side: a threshold's other side."""
+    differ = ours != theirs
+    return len(np.unique(ours[differ])) == 1 or len(np.unique(theirs[differ])) == 1
 
 
 def _rule(
@@ -139,11 +165,11 @@ def _moved_cut(probes: tuple[Probe | None, Probe | None]) -> tuple[Probe, Cut, C
 def _of_cuts(probe: Probe, ours: Cut, theirs: Cut) -> tuple[str, str]:
     """Name the move of a threshold: a softmax more or less moves it by a known function."""
     near = 2 * probe.reach / (probe.labels.shape[1] - 1)
-    if probe.width <= 2 and not probe.shares and np.isfinite(ours.middle):  # noqa: PLR2004
-        for kind, moved in (
-            ("softmax_doubled", partial(doubled, several=probe.width > 1)),
-            ("softmax_missing", missing),
-        ):
+    if not probe.shares and np.isfinite(ours.middle):
+        known = {"softmax_doubled": partial(doubled, width=probe.width)}
+        if probe.width <= 2:  # noqa: PLR2004
+            known["softmax_missing"] = partial(missing)
+        for kind, moved in known.items():
             # Both ends of the step are moved: near the end of the shares it becomes a wide one.
             low, high = moved(ours.low) - near, moved(ours.high) + near
             if theirs.high >= low and theirs.low <= high:

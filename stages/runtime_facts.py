@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.runtime_parity import Step, layer_error, same_places
+from assay.runtime_parity import Step, layer_error, only_moved, same_places
 from stages.dataset import open_tensor
 from stages.reports.predict import Invariance
 from stages.reports.runtime import Arrangement, LayerPair, SideInvariance
@@ -39,7 +39,7 @@ def read_layers(
     if not names:
         why = "No layer of the one has the name of a layer of the other; state layers for both."
         return Layers(steps=[], pairs=[], why_not=why, rows=0)
-    steps = [_step(folders, told, ours, theirs) for ours, theirs in names]
+    steps = [_step(folders, told, (ours, theirs), tolerance) for ours, theirs in names]
     pairs = [
         _pair(told, ours, theirs, step, tolerance)
         for (ours, theirs), step in zip(names, steps, strict=True)
@@ -64,7 +64,13 @@ def _pairs(
     return [(one, other) for one, other in listed if one in ours and other in theirs]
 
 
-def _step(folders: tuple[Path, Path], told: list[dict[str, Any]], ours: str, theirs: str) -> Step:
+def _step(
+    folders: tuple[Path, Path],
+    told: list[dict[str, Any]],
+    names: tuple[str, str],
+    tolerance: float,
+) -> Step:
+    ours, theirs = names
     values = [
         np.asarray(open_tensor(folder / f"{one['files'][name]}.shared.npy"))
         for folder, one, name in zip(folders, told, (ours, theirs), strict=True)
@@ -75,6 +81,7 @@ def _step(folders: tuple[Path, Path], told: list[dict[str, Any]], ours: str, the
         name=ours,
         error=layer_error(*values) if alike else None,
         same_places=alike and same_places(*values),
+        moved=alike and only_moved(*values) and (layer_error(*values) or 0.0) > tolerance,
         max_abs=(ranges[0]["max_abs"], ranges[1]["max_abs"]),
         not_finite=(ranges[0]["num_not_finite"], ranges[1]["num_not_finite"]),
     )

@@ -144,8 +144,9 @@ def _precision(seen: Seen) -> Suspect | None:
         return seen.suspect("quantised_weights", title, lines, "serve the weights in float32")
     kind = outputs.precision or next(iter(seen.half_types), None)
     if kind is None and seen.weights.state == "rounded":
-        kind = "float16" if "float16" in seen.weights.says else "bfloat16"
-    if kind is None or error > ROUNDED[kind]:
+        kind = "bfloat16" if "bfloat16" in seen.weights.says else "float16"
+    # So few bits are no chance whatever they cost; a whole format may be what a fault leaves.
+    if kind is None or error > ROUNDED.get(kind, error):
         return None
     title = f"The candidate computes in {kind}: outputs differ by {100 * error:.2g} %."
     return seen.suspect("reduced_precision", title, [seen.weights.says], "run it in float32")
@@ -205,6 +206,9 @@ def _operator(seen: Seen) -> Suspect | None:
         return seen.suspect("operator_variant", title, lines, RESTORE)
     if first is None and seen.weights.state != "same":
         return None
+    if first is not None and first.moved:
+        title = f"The values of `{first.name}` stand in other places in the candidate."
+        return seen.suspect("unknown", title, [seen.weights.says], RESTORE)
     where = f" from `{first.name}` on" if first else ""
     title = f"The candidate computes otherwise{where}."
     return seen.suspect("operator_variant", title, [seen.weights.says], RESTORE)

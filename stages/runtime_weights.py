@@ -9,7 +9,9 @@ from stages.reports.collect import CollectReport, Parameters
 
 QUANTISED = ("int8", "uint8", "qint8", "quint8")
 HALVES = ("float16", "bfloat16")
-NEAR = 0.05  # of the weights' size: a number format, not another training
+NEAR = 0.004  # of the weights' size: a number format, not another training
+MOSTLY = 0.9  # of the numbers
+LOST = 1e-3  # of the model's numbers: so few may lie elsewhere than in its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,22 @@ def _narrowed(ours: Parameters, theirs: Parameters) -> Weights | None:
         return Weights("rounded", f"The candidate's weights are the reference's in {rounded}.")
     apart = _apart(ours, theirs)
     narrow = [name for name in theirs.dtypes if name in QUANTISED and name not in ours.dtypes]
-    if apart is not None and apart <= NEAR:
-        word = f" ({', '.join(narrow)})" if narrow else ""
-        says = f"The candidate's weights are the reference's within {100 * apart:.2g} %{word}."
-        return Weights("quantised", says)
     if narrow:
         return Weights("quantised", f"The candidate's weights are {', '.join(narrow)}.")
+    if (theirs.on_grid or 0.0) > MOSTLY and (ours.on_grid or 0.0) < 1 - MOSTLY:
+        by = "" if apart is None else f", {100 * apart:.2g} % off the reference's"
+        says = f"The candidate's weights stand on few, evenly spaced levels{by}."
+        return Weights("quantised", says)
+    if apart is not None and apart <= NEAR:
+        says = f"The candidate's weights are the reference's within {100 * apart:.2g} %."
+        return Weights("rounded", says)
     return None
 
 
 def _not_loaded(ours: Parameters, theirs: Parameters) -> Weights | None:
     """Tell whether the candidate's model holds other numbers than its own file of weights."""
     held = theirs.from_file
-    if held is None or held >= 1 - NEAR or (ours.from_file is not None and ours.from_file <= held):
+    if held is None or held >= 1 - LOST or (ours.from_file is not None and ours.from_file <= held):
         return None
     says = f"Of the candidate model's numbers {100 * held:.0f} % stand in its file of weights."
     return Weights("not_loaded", says)

@@ -16,6 +16,7 @@ class Parameters(Report):
     digest: str | None = None  # of the numbers, whatever file or order they come in
     samples: list[list[float]] = Field(default_factory=list)  # of some tensors, some numbers
     sizes: list[int] = Field(default_factory=list)  # of these tensors
+    on_grid: Share | None = None  # of the weights: in tensors of few, evenly spaced levels
     from_file: Share | None = None  # of the built model's numbers: in the files of weights too
 
 

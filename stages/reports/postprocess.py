@@ -8,8 +8,9 @@ POSTPROCESSED = At("artifacts/postprocess-{side}/labels")
 the tensors): this side's postprocessing of the other side's raw outputs. In the type of
 `stages.reports.predict.OUTPUTS`. A set that is not there says why in the report's `errors`;
 `sets.json`: `sets` that are there (DVC keeps no empty folder), and `probe`: null, or what the rule
-was asked besides, `{classes, reach, width, shares}`: `probe.labels.npy` (classes, steps) holds the
-labels of made-up outputs in which one class's score goes from -reach to reach, the others 0."""
+was asked besides, `{classes, reach, width, shares, shifts}`: `probe.labels.npy` (classes, steps)
+holds the labels of made-up outputs in which one class's score goes from -reach to reach, the others
+0; `shifts`: share of labels that change when a number is added to a row's outputs, or null."""
 
 
 class PostprocessReport(Report):

@@ -28,7 +28,7 @@ INVARIANCE = At("artifacts/predict-{side}/invariance.json")
 
 
 class Asked(Report):
-    """One arrangement: `twice`, `alone` (one by one), `halves`, `sorted` (a batch a class)."""
+    """One arrangement: `twice`, `alone`, `halves`, `sorted` (a batch a class), `repeated`."""
 
     name: str
     largest: float | None  # difference of the raw outputs; None: see error, or not finite

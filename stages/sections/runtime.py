@@ -12,6 +12,7 @@ ARRANGED = {
     "alone": "each row by itself",
     "halves": "in two batches",
     "sorted": "a batch to each predicted class",
+    "repeated": "at the end of a full batch",
 }
 RELATIONS = {
     "equal": "equal",

@@ -30,7 +30,7 @@ def test_a_cut_is_found(labels, found):
 def test_two_softmaxes_move_the_threshold_of_two_classes(threshold):
     once = cut(GRID, logistic_of(GRID) > threshold)
     twice = cut(GRID, logistic_of(2 * logistic_of(GRID) - 1) > threshold)
-    low, high = doubled(once.low, several=True), doubled(once.high, several=True)
+    low, high = doubled(once.low, 2), doubled(once.high, 2)
     assert twice.high >= low - 0.005
     assert twice.low <= high + 0.005
 
@@ -39,8 +39,8 @@ def test_two_softmaxes_move_the_threshold_of_two_classes(threshold):
 def test_two_logistic_functions_move_the_threshold_of_one_output(threshold):
     once = cut(GRID, logistic_of(GRID) > threshold)
     twice = cut(GRID, logistic_of(logistic_of(GRID)) > threshold)
-    assert twice.high >= doubled(once.low, several=False) - 0.005
-    assert twice.low <= doubled(once.high, several=False) + 0.005
+    assert twice.high >= doubled(once.low, 1) - 0.005
+    assert twice.low <= doubled(once.high, 1) + 0.005
 
 
 @given(st.floats(0.05, 0.95))
@@ -57,3 +57,18 @@ def logistic_of(values):
 def test_logit_and_logistic_undo_each_other():
     assert logistic(logit(0.3)) == pytest.approx(0.3)
     assert (logit(0.0), logit(1.0), logit(1.2)) == (-inf, inf, inf)
+
+
+@pytest.mark.parametrize("width", [3, 4, 10])
+@pytest.mark.parametrize("least", [0.35, 0.4, 0.45])
+def test_two_softmaxes_move_the_threshold_of_many_classes(width, least):
+    grid = np.linspace(-20, 20, 8001)
+
+    def share(shown, others):
+        return np.exp(shown) / (np.exp(shown) + (width - 1) * np.exp(others))
+
+    first = share(grid, 0 * grid)
+    once = cut(grid, first >= least)
+    twice = cut(grid, share(first, (1 - first) / (width - 1)) >= least)
+    assert twice.high >= doubled(once.low, width) - 0.01
+    assert twice.low <= doubled(once.high, width) + 0.01
