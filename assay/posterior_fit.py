@@ -11,6 +11,7 @@ COEFFICIENTS: Mapping[str, float] = {
     "named": 0.3,
     "explained": 0.5,
     "alternatives": -0.8,
+    "composed": -1.0,
     "first": 1.0,
     "harmless": -4.0,
     "undecided": 0.5,

@@ -8,6 +8,7 @@
 | material | the cost over five margins |
 | named, explained | it has a name; the share of what differs that the name explains beyond 90 % |
 | alternatives | other names that fit as well, 3 and more being 1 |
+| composed | the name is a composition; of three it is 1 |
 | first | nothing costs more than it |
 | undecided | it may cost nothing |
 | changes, moves | the share of answers that it changes, without labels; surely beyond the margin |
@@ -108,6 +109,7 @@ def _of_name(kind: str, explained: float, alternatives: int) -> dict[str, float]
         "named": 1.0,
         "explained": _clipped((explained - WELL_FITTED) / (1 - WELL_FITTED)),
         "alternatives": min(alternatives, MANY_NAMES) / MANY_NAMES,
+        "composed": kind.count("+") / (MANY_NAMES - 1),
     }
 
 
