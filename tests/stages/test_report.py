@@ -29,10 +29,19 @@ def reported(tmp_path, *, pictures="full", title="Digits", change=None, **plante
 
 def test_the_answer_is_as_reviewed(tmp_path):
     """Review its diff like code; write it anew by deleting the file and running this test."""
-    found = to_json(reported(tmp_path, rows=90, **FULL).answer)
+    found = to_json(unfitted(reported(tmp_path, rows=90, **FULL).answer))
     if not GOLDEN.exists():
         GOLDEN.write_text(found, encoding="utf-8")
     assert json.loads(found) == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def unfitted(answer):
+    """Leave out what changes whenever confidences are fitted to other planted cases."""
+    told = answer.diagnose
+    findings = [found.model_copy(update={"confidence": None}) for found in told.findings]
+    return answer.model_copy(
+        update={"diagnose": told.model_copy(update={"findings": findings, "ranked": []})}
+    )
 
 
 def test_the_same_inputs_give_the_same_bytes(tmp_path):
