@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
 BLOCK = 8192  # rows at a time
+LINES = 100_000  # of roles.csv at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class FeatureRows:
     @property
     def num_groups(self) -> int:
         """How many groups there are."""
-        return len(set(self.groups.tolist()))
+        return int(self.groups.max()) + 1 if len(self.groups) else 0
 
     def take(self, layer: str, at: "NDArray[np.intp]") -> "NDArray[np.float32]":
         """Return some rows' answers."""
@@ -62,21 +64,37 @@ def read_rows(layers: Path, roles: Path, read: dict[str, Any], name: str) -> Fea
     import numpy as np
     import pandas as pd
 
-    from stages.dataset import own_group, read_roles
+    from stages.dataset import own_group
 
     files = {layer: layers / f"{read['files'][layer]}.{name}.npy" for layer in read["layers"]}
     finite = np.ones(len(read[name]), dtype=np.bool_)
     for path in files.values():
         for start, block in _blocks(path):
             finite[start : start + BLOCK] &= np.isfinite(block).all(axis=1)
-    own = read_roles(roles)
-    own = own[own["dataset"] == name].iloc[np.array(read[name], dtype=np.int64)[finite]]
+    own = _lines(roles, name).iloc[np.array(read[name], dtype=np.int64)[finite]]
     return FeatureRows(
         files=files,
         finite=finite,
         labels=own["label"].to_numpy(dtype=object),
         groups=pd.factorize(own_group(own), sort=True)[0],
     )
+
+
+def _lines(roles: Path, name: str) -> "pd.DataFrame":
+    """Read one domain's lines, some at a time: text takes more memory than what is kept of it."""
+    import pandas as pd
+
+    pieces = pd.read_csv(
+        roles,
+        usecols=["dataset", "id", "label", "group"],
+        dtype=str,
+        keep_default_na=False,
+        encoding="utf-8-sig",
+        chunksize=LINES,
+    )
+    with pieces:
+        own: pd.DataFrame = pd.concat([piece[piece["dataset"] == name] for piece in pieces])
+    return own
 
 
 def _blocks(path: Path) -> "Iterator[tuple[int, NDArray[np.float32]]]":
