@@ -43,9 +43,10 @@ def percent(confidence: float) -> str:
 
 def answers(diagnosis: DiagnoseReport) -> list[dict[str, Any]]:
     """Return the likeliest answers to "what broke", each with its bar."""
+    ranked = [one for at, one in enumerate(diagnosis.ranked) if not _is_named(at, diagnosis.ranked)]
     first = [
         one
-        for at, one in enumerate(diagnosis.ranked[:SHOWN])
+        for at, one in enumerate(ranked[:SHOWN])
         if at < 2 or one.confidence >= UNLIKELY  # noqa: PLR2004  see UNLIKELY
     ]
     return [
@@ -58,6 +59,14 @@ def answers(diagnosis: DiagnoseReport) -> list[dict[str, Any]]:
         }
         for one in first
     ]
+
+
+def _is_named(at: int, ranked: list[Ranked]) -> bool:
+    """Tell whether an unknown kind is one of a component for which a likelier kind has a name."""
+    one = ranked[at]
+    return one.kind == "unknown" and any(
+        other.component == one.component for other in ranked[:at] if other.kind != "unknown"
+    )
 
 
 def named(one: Ranked, diagnosis: DiagnoseReport) -> str:

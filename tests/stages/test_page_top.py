@@ -68,6 +68,14 @@ def test_how_sure_is_told_in_a_word_and_a_number(confidence, word, share):
     assert (sure(confidence), percent(confidence)) == (word, share)
 
 
+def test_what_has_a_name_is_not_told_as_unknown_too(tmp_path):
+    unknown = Ranked(component="preprocessing", kind="unknown", confidence=0.9)
+    text = text_of(made(tmp_path, ranked=[RANKED[0], unknown, RANKED[1]], **FULL).page)
+    assert "something that has no name here" not in text
+    first = made(tmp_path / "b", ranked=[unknown, RANKED[1]], **FULL).page
+    assert "Preprocessing: something that has no name here" in text_of(first)
+
+
 def test_an_answer_that_is_no_finding_is_named_by_its_kind(tmp_path):
     diagnosis = made(tmp_path, **FULL).answer.diagnose
     said = {
