@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from flows import server, workspace
+from flows import looks_ledger, server, workspace
 from flows.case import load_case
 from flows.cli import CANCELLED, USAGE, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
@@ -104,5 +104,8 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
     data["report"] = str(page)
     gate = f"{record.verdict}: {record.because}" if record.because else record.verdict
     cut = f"partial  {record.partial}.\n" if record.partial else ""
+    counted = looks_ledger.counted(record, runs.list_runs(root)) if record.look else None
+    if counted and counted.overspends:
+        gate = f"{gate}\nlook     {counted.says()}"
     text = f"\n{record.sentence}\n\n{cut}gate     {gate}\nrun      {record.id}\nreport   {page}"
     return data, text, status

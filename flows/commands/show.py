@@ -14,7 +14,7 @@ from flows.case_privacy import refuse_exposed_samples
 from flows.cli import Answer
 from flows.faults import Faults
 from flows.plan import ENVIRONMENTS, plan, read_params
-from lineage import runs
+from lineage import runs, waivers
 from lineage.artifacts import read_artifact
 from lineage.engine import Engine
 from lineage.provenance import RunRecord
@@ -75,15 +75,19 @@ def status(case: str | None, last: int) -> Answer:
     root = workspace.find(Path.cwd())
     records = [record for record in runs.list_runs(root) if case in (None, record.case)][:last]
     found = own_server.status(root)
+    granted = waivers.all_of(root)
+    waived = {r.id: waivers.holding(granted, r.id, waivers.today()) for r in records}
     data = {
         "server": asdict(found) if found else None,
         "runs": [record.model_dump(mode="json", exclude={"stages"}) for record in records],
+        "waivers": [one.model_dump(mode="json") for one in waived.values() if one],
     }
     up = found and found.answers
     where = found.ui_url if found and up else "down; the next run starts it"
     lines = [f"Prefect's server: {where}"]
     lines += [
-        f"{r.id:<44} {_state(r):<10} {r.isolation:<8} {r.verdict or '-':<10} {_first(r.sentence)}"
+        f"{r.id:<44} {_state(r):<10} {r.isolation:<8} {_gate(r, waived[r.id]):<10} "
+        f"{_first(r.sentence)}"
         for r in records
     ]
     if not records:
@@ -93,6 +97,10 @@ def status(case: str | None, last: int) -> Answer:
 
 def _state(record: RunRecord) -> str:
     return "partial" if record.partial else record.state
+
+
+def _gate(record: RunRecord, waiver: waivers.Waiver | None) -> str:
+    return f"waived to {waiver.until}" if waiver else record.verdict or "-"
 
 
 def _first(sentence: str) -> str:
@@ -112,7 +120,11 @@ def report(run_id: str, open_: bool, form: "Form | None") -> Answer:
 
         made = read_artifact(root, record.id, f"cases/{record.case}/{ANSWER.path}")
         text = tell(Report.model_validate_json(made), str(page), form)
+    waiver = waivers.holding(waivers.of_run(root, record.id), record.id, waivers.today())
+    if waiver is not None:
+        text += f"\nwaived until {waiver.until} by {waiver.by}: {waiver.reason}"
     data = {"run": record.id, "report": str(page), "verdict": record.verdict}
+    data |= {"waived_until": waiver.until.isoformat()} if waiver else {}
     data |= {"partial": record.partial} | ({"text": text} if form else {})
     return data, text, 0
 

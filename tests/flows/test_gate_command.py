@@ -164,3 +164,20 @@ def test_an_open_gate_that_spent_more_than_its_look_may_does_not_serve(workspace
     assert "It is look 2 at the same held-out rows" in text
     closed(workspace, record(3, "open", look=look("b", number=2)))
     assert command.show(record(3).id)[2] == 0
+
+
+def test_the_status_and_the_report_mention_a_waiver_that_holds(workspace, monkeypatch):
+    from flows.commands import show
+
+    closed(workspace, record(1))
+    monkeypatch.setattr(show.workspace, "find", lambda _: workspace)
+    monkeypatch.setattr(show.own_server, "status", lambda _: None)
+    monkeypatch.setattr(show.runs, "open_artifact", lambda *_: workspace / "report.html")
+    assert "closed" in show.status(None, 10)[1]
+    command.waive("latest", until=TOMORROW, **WORDS)
+    data, text, _ = show.status(None, 10)
+    assert f"waived to {TOMORROW}" in text
+    assert data["waivers"][0]["by"] == "A. Tester"
+    data, text, _ = show.report("latest", False, None)
+    assert f"waived until {TOMORROW} by A. Tester" in text
+    assert data["waived_until"] == TOMORROW
