@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.rig import clock
-from bench.rig.figures import Figure, median
+from bench.rig.figures import Figure, median, read
 from sides.layers import save_list
 from sides.tensors import RowWriter
 
@@ -21,7 +21,8 @@ BLOCK = 10_000  # rows that are made at once
 GROUP_ROWS = 20
 SHIFT = 0.02  # of every feature, in standard deviations: real is a little off
 MB = 10**6
-STATED_SIZES = os.environ.get("ASSAY_BENCH_SIZES")  # fewer, to try it
+STORED = ROOT / "bench" / "results" / "large.json"
+STATED_SIZES = os.environ.get("ASSAY_BENCH_SIZES")  # only these; what is known of others stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +37,38 @@ class Cost:
 
 def run() -> list[Figure]:
     """Compare two files of each size as the stage does; they are removed before the next."""
-    sizes = tuple(int(word) for word in STATED_SIZES.split()) if STATED_SIZES else SIZES
-    return figures({size: _measured(size) for size in sizes})
+    stated = [int(word) for word in STATED_SIZES.split()] if STATED_SIZES else SIZES
+    known = read(STORED) if STATED_SIZES and STORED.exists() else []
+    found: dict[int, list[Figure]] = {}
+    for size in sorted({*SIZES, *stated}):
+        kept = [figure for figure in known if figure.figure.startswith(_what(size))]
+        found[size] = figures(size, _measured(size)) if size in stated else kept
+    return [*(figure for size in found for figure in found[size]), *_slope(found)]
 
 
-def figures(costs: dict[int, Cost]) -> list[Figure]:
-    """Return each size's costs and errors, and what a thousand rows more take."""
-    found: list[Figure] = []
-    for size, cost in costs.items():
-        what = f"features, {size}+{size} rows x {WIDTH}"
-        found += [
-            median(f"{what}, CPU", "s", [cost.cpu_s]),
-            median(f"{what}, peak memory", "MB", [cost.peak_bytes / MB], "<= 2000"),
-            median(f"{what}, standard error of MMD^2", "of MMD^2", [cost.mmd2_error]),
-            median(f"{what}, standard error of the effect", "AUC", [cost.effect_error]),
-        ]
-    if len(costs) > 1:
-        *_, before, most = sorted(costs)
-        added = 2 * (most - before) / 1000
-        cpu_s = (costs[most].cpu_s - costs[before].cpu_s) / added
-        found.append(median("features, CPU for 1000 rows more", "s", [max(0.0, cpu_s)]))
-    return found
+def figures(size: int, cost: Cost) -> list[Figure]:
+    """Return one size's costs and errors."""
+    what = _what(size)
+    return [
+        median(f"{what}, CPU", "s", [cost.cpu_s]),
+        median(f"{what}, peak memory", "MB", [cost.peak_bytes / MB], "<= 2000"),
+        median(f"{what}, standard error of MMD^2", "of MMD^2", [cost.mmd2_error]),
+        median(f"{what}, standard error of the effect", "AUC", [cost.effect_error]),
+    ]
+
+
+def _what(size: int) -> str:
+    return f"features, {size}+{size} rows x {WIDTH}"
+
+
+def _slope(found: dict[int, list[Figure]]) -> list[Figure]:
+    """Return what a thousand rows more take, between the two largest sizes."""
+    cpu_s = {size: own[0].value for size, own in sorted(found.items()) if own}
+    if len(cpu_s) < 2:
+        return []
+    *_, before, most = cpu_s
+    more = (cpu_s[most] - cpu_s[before]) / (2 * (most - before) / 1000)
+    return [median("features, CPU for 1000 rows more", "s", [max(0.0, more)])]
 
 
 def _measured(size: int) -> Cost:
