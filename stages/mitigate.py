@@ -11,6 +11,7 @@ from stages.reports.mitigate import MITIGATE, OFFERS, MitigateAnswer, MitigateRe
 from stages.reports.parity import PARITY, ParityAnswer
 from stages.reports.predict import OUTPUTS, PREDICT, PredictReport
 from stages.reports.preprocess import TENSORS_REAL, TENSORS_SIM
+from stages.reports.runtime import RUNTIME, RuntimeAnswer
 from stages.reports.split import ROLES
 from stages.reports.train import MODEL
 from stages.stage import (
@@ -28,6 +29,9 @@ from stages.stage import (
 
 if TYPE_CHECKING:
     from stages.mitigate_attempts import Attempts
+
+
+NOT_LOOKED = NotApplicable(not_applicable="Nobody looked at the runtime.")
 
 
 class MitigateParams(Params):
@@ -66,6 +70,7 @@ class Inputs:
     reference_outputs: Annotated[Path, OUTPUTS.of("reference")]
     candidate_outputs: Annotated[Path, OUTPUTS.of("candidate")]
     last_good_outputs: Annotated[Path | None, OUTPUTS.of("last_good")] = None
+    runtime: Annotated[RuntimeAnswer, RUNTIME] = NOT_LOOKED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,9 @@ from stages.mitigate_served import Other, Safe
 from stages.probe_targets import Classes, Numbers, classes, numbers
 from stages.reports.mitigate import ABSTAIN, Kind
 from stages.reports.parity import ParityReport
+from stages.reports.runtime import RuntimeReport
 
+PRECISION = ("half_precision_overflow", "reduced_precision", "quantised_weights")
 ASKED_HERE = ("torch", "base")  # images whose models run in this stage's own
 
 
@@ -164,7 +166,7 @@ class Attempts:
         )
         yield Other(
             kind="reference_model",
-            title="The reference's model behind the candidate's preprocessing",
+            title=f"{self._forced()}The reference's model behind the candidate's preprocessing",
             acts_on="model",
             answers=self.judging.of(self.reference, "real-candidate", self._sim_if_alike()),
             what={"serve": "reference", "part": "model"},
@@ -184,6 +186,12 @@ class Attempts:
                 answers=self._last_good(),
                 what={"serve": "last_good"},
             )
+
+    def _forced(self) -> str:
+        """Say that it is the precision that is restored, where that is what broke."""
+        runtime = self.inputs.runtime
+        seen = runtime.suspects if isinstance(runtime, RuntimeReport) else []
+        return "FP32 forced. " if any(one.kind in PRECISION for one in seen) else ""
 
     def _last_good(self) -> Answers:
         return self.judging.of(Side(self.inputs.last_good_outputs), "real-last_good", "sim")

@@ -13,6 +13,8 @@ from planted_world import CLASSES, World, build
 
 from stages.mitigate import MitigateParams, run
 from stages.reports.mitigate import MitigateReport
+from stages.reports.runtime import RuntimeReport
+from stages.reports.suspect import Suspect
 from stages.stage import NotApplicable, to_json
 
 
@@ -224,3 +226,32 @@ def test_the_same_run_writes_the_same_bytes(tmp_path):
         files = sorted(path for path in outputs.offers.rglob("*") if path.is_file())
         made.append((to_json(outputs.report), [path.read_bytes() for path in files]))
     assert made[0] == made[1]
+
+
+def test_where_the_precision_broke_the_offer_says_that_it_is_forced(tmp_path):
+    from dataclasses import replace
+
+    from stages.mitigate_attempts import Attempts
+
+    given = mitigation_inputs(build(World(), tmp_path), tmp_path)
+    attempts = Attempts(params=None, inputs=given, judging=None)
+    assert attempts._forced() == ""
+    suspect = Suspect(
+        component="model", kind="half_precision_overflow", title="it overflows", evidence=[]
+    )
+    seen = RuntimeReport(
+        suspects=[suspect],
+        layers=[],
+        first_layer=None,
+        why_no_layers=None,
+        invariance=[],
+        outputs=None,
+        why_no_outputs=None,
+        weights="same",
+        weights_says="",
+        same_postprocess=True,
+        tolerance=1e-4,
+        rows=9,
+    )
+    again = Attempts(params=None, inputs=replace(attempts.inputs, runtime=seen), judging=None)
+    assert again._forced() == "FP32 forced. "
