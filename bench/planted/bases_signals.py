@@ -47,7 +47,44 @@ def _sound(label: int, rng: np.random.Generator) -> np.ndarray:
     return swell * (np.sin(phase) + 0.2 * np.sin(2 * phase))
 
 
+def wheel(rng: np.random.Generator) -> tuple[Rows, Rows, Rows]:
+    """Two sensors a quarter of a turn apart tell which way a wheel turns; a third, how hard."""
+    signals, labels, groups = [], [], []
+    for machine in range(220):
+        hiss, offset = rng.uniform(0.05, 0.2), rng.normal(0, 0.1, 3)
+        for _ in range(5):
+            label = int(rng.integers(4))
+            moments = np.arange(100) / 100
+            turns = rng.uniform(4.5, 6.5) * (1, -1, 0, 0)[label] * moments
+            turns = turns + 0.03 * np.cumsum(rng.normal(0, 0.1, 100)) + rng.uniform()
+            if label == 3:  # shaken, not turned
+                turns = turns + 0.4 * np.sin(2 * np.pi * (rng.uniform(4, 7) * moments))
+            angle = 2 * np.pi * turns
+            load = 0.3 + (label != 2) * (0.5 + 0.2 * np.cos(2 * angle))
+            made = np.stack([np.cos(angle), np.sin(angle), load], axis=1) + offset
+            signals.append((5 * (made + rng.normal(0, hiss, made.shape))).astype(np.float32))
+            labels.append(label)
+            groups.append(f"machine-{machine:03d}")
+    return shared_out(named(np.stack(signals), np.array(labels), groups, "w"), rng)
+
+
 BASES = (
+    Base(
+        name="wheel",
+        modality="signal",
+        make=wheel,
+        chain="wheel_chain",
+        steps=("decode", "scale", "layout"),
+        raw="decode",
+        scaled="scale",
+        axes="TC",
+        top=10.0,
+        net="signal_net",
+        shape={"channels": 3, "classes": 4},
+        contract={"dtype": "float32", "shape": [100, 3]},
+        classes=4,
+        epochs=10,
+    ),
     Base(
         name="motion",
         modality="signal",

@@ -142,7 +142,7 @@ def told(record: dict[str, Any]) -> str:
     low, value, high = record["loss"][1], record["loss"][0], record["loss"][2]
     head = f"{record['id']}: loss {value:.3f} ({low:.3f} to {high:.3f})"
     if "answer" not in record:
-        return f"{head}: does not count"
+        return f"{head}: {'counts' if record['counted'] else 'does not count'}"
     from bench.planted import score
 
     is_right = score.both_right(record) if record["group"] == "double" else score.right(record)

@@ -16,7 +16,7 @@ Rng = np.random.Generator
 Array = Any
 WHERE = "data"
 PICTURES = "digits glyphs signs"
-CHANNELS = "motion heating signs"
+CHANNELS = "motion heating signs wheel"
 
 
 def over(draft: Draft, change: Callable[[Array], Array]) -> None:
@@ -143,7 +143,12 @@ def colour_cast(draft: Draft, severity: int, rng: Rng) -> None:
 @kind(WHERE, "dead_channel stuck_value", CHANNELS)
 def dead_channel(draft: Draft, severity: int, rng: Rng) -> None:
     del rng
-    channels = {"motion": ([3], [0], [0, 3]), "heating": ([1], [2], [0]), "signs": ([1], [2], [0])}
+    channels = {
+        "motion": ([1], [0], [0, 3]),
+        "heating": ([1], [2], [0]),
+        "signs": ([1], [2], [0]),
+        "wheel": ([2], [1], [0]),
+    }
     _set(draft, channels[draft.base.name][severity], 0.0)
 
 
@@ -177,7 +182,7 @@ def swapped_channel(draft: Draft, severity: int, rng: Rng) -> None:
     """Two plugs in each other's sockets."""
     del rng
     pairs = {"motion": ((0, 1), (0, 2), (0, 4)), "heating": ((0, 2), (1, 2), (0, 1)),
-             "signs": ((0, 1), (1, 2), (0, 2))}  # fmt: skip
+             "signs": ((0, 1), (1, 2), (0, 2)), "wheel": ((0, 1), (0, 2), (1, 2))}  # fmt: skip
     first, second = pairs[draft.base.name][severity]
 
     def change(values: Array) -> Array:
@@ -210,10 +215,9 @@ def channel_scale(draft: Draft, severity: int, rng: Rng) -> None:
     over(draft, lambda v: v * np.where(np.arange(v.shape[-1]) == at, times, 1.0))
 
 
-@kind(WHERE, "lag channel_lag", "motion")
+@kind(WHERE, "lag channel_lag", "wheel")
 def lag(draft: Draft, severity: int, rng: Rng) -> None:
-    late = (5, 10, 20)[severity]
-    channels = ([0, 1, 2], [3, 4, 5])[int(rng.integers(2))]
+    late, channels = (4, 5, 7)[severity], [int(rng.integers(2))]
 
     def change(values: Array) -> Array:
         values = values.copy()

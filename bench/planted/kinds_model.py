@@ -27,7 +27,8 @@ def rewritten(draft: Draft, change: str, change_weights: Change) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     shape = (draft.made.weights / "shape.json").read_text(encoding="utf-8")
     (folder / "shape.json").write_text(json.dumps(json.loads(shape)), encoding="utf-8")
-    save_file(change_weights(dict(arrays)), folder / "weights.safetensors")
+    changed = {name: np.asarray(array) for name, array in change_weights(dict(arrays)).items()}
+    save_file(changed, folder / "weights.safetensors")
     return folder
 
 

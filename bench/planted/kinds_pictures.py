@@ -45,7 +45,7 @@ def turned(draft: Draft, severity: int, rng: Rng) -> str:
     return draft.after(square(draft), f"value = np.ascontiguousarray({way})")
 
 
-@kind(WHERE, "resize_filter", "glyphs signs")
+@kind(WHERE, "resize_filter", "glyphs")
 def resize_filter(draft: Draft, severity: int, rng: Rng) -> str:
     del rng
     size = draft.base.extra["size"]
@@ -134,7 +134,7 @@ def half_pixel(draft: Draft, severity: int, rng: Rng) -> str:
 @kind(WHERE, "jpeg", "glyphs signs")
 def jpeg(draft: Draft, severity: int, rng: Rng) -> str:
     del rng
-    quality = (12, 6, 2)[severity]
+    quality = (5, 2, 1)[severity]
     return draft.after(
         square(draft),
         f"""
@@ -166,11 +166,11 @@ def gamma(draft: Draft, severity: int, rng: Rng) -> str:
 def tone_curve(draft: Draft, severity: int, rng: Rng) -> str:
     """A film-like S curve, which no power is."""
     del rng
-    steep = (6, 10, 16)[severity]
+    steep = (10, 20, 40)[severity]
     return draft.after(
         square(draft),
         f"""
-        at = 1 / (1 + np.exp(-{steep} * (value.astype(np.float32) / 255 - 0.5)))
+        at = 1 / (1 + np.exp(-{steep} * (value.astype(np.float32) / 255 - 0.75)))
         value = np.rint(255 * at).astype(np.uint8)
         """,
     )
@@ -180,10 +180,14 @@ def tone_curve(draft: Draft, severity: int, rng: Rng) -> str:
 def colour_matrix(draft: Draft, severity: int, rng: Rng) -> str:
     """Another colour space, or one of grey."""
     del rng
-    names = ("COLOR_RGB2YCrCb", "COLOR_RGB2XYZ", "COLOR_RGB2YUV")
+    names = ("COLOR_RGB2YCrCb", "COLOR_RGB2YUV", "COLOR_RGB2GRAY")
     return draft.after(
         "crop",
-        f"import cv2\nvalue = cv2.cvtColor(np.ascontiguousarray(value), cv2.{names[severity]})",
+        f"""
+        import cv2
+        value = cv2.cvtColor(np.ascontiguousarray(value), cv2.{names[severity]})
+        value = np.repeat(value[..., None], 3, axis=2) if value.ndim == 2 else value
+        """,
     )
 
 

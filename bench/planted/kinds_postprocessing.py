@@ -69,9 +69,9 @@ def softmax_doubled(draft: Draft, severity: int, rng: Rng) -> None:
 
 @kind(WHERE, "softmax_missing", "cells")
 def softmax_missing(draft: Draft, severity: int, rng: Rng) -> None:
-    """The bar is held against the raw output."""
+    """The bar is held against the raw output, which is in units of its own."""
     del rng
-    shown = ("outputs", "-outputs[:, ::-1]", "outputs / 8")[severity]
+    shown = ("outputs / 4", "outputs / 8", "outputs / 20")[severity]
     draft.answer(f"likely = {shown}\n" + rule(draft))
 
 
@@ -79,7 +79,7 @@ def softmax_missing(draft: Draft, severity: int, rng: Rng) -> None:
 def temperature(draft: Draft, severity: int, rng: Rng) -> None:
     """Outputs divided by a temperature that was fitted to another network."""
     del rng
-    heat = (4.0, 8.0, 16.0)[severity]
+    heat = (4.0, 8.0, 16.0)[severity] * (5 if draft.base.name == "cells" else 1)
     draft.answer(f"outputs = outputs / {heat}\n" + SOFT + rule(draft))
 
 

@@ -8,7 +8,8 @@ from bench.planted.kind import CURVES, GRIDS, LINES, ORDERS, kind
 Rng = np.random.Generator
 WHERE = "preprocessing"
 SCALES = {"digits": "scale", "glyphs": "normalise", "signs": "normalise", "motion": "units",
-          "tones": "loudness", "heating": "standardise", "cells": "standardise"}  # fmt: skip
+          "tones": "loudness", "wheel": "scale", "heating": "standardise",
+          "cells": "standardise"}  # fmt: skip
 
 
 def scaling(draft: Draft) -> str:
@@ -34,7 +35,7 @@ def other_constants(draft: Draft, severity: int, rng: Rng) -> str:
             f" / np.array({deviation}, np.float32)"
         )
     else:
-        off = (0.4, 0.8, 1.4)[severity]
+        off = (0.4, 0.8, 1.4)[severity] * (2.5 if draft.base.name == "cells" else 1)
         signs = rng.choice([-1, 1], len(draft.base.columns)).tolist()
         body = (
             f"value = (sample - own.MEAN - {off} * np.array({signs}) * own.DEVIATION)"
@@ -86,20 +87,21 @@ def layout(draft: Draft, severity: int, rng: Rng) -> str:
     return draft.after("layout", f"value = np.ascontiguousarray(sample).reshape({last})")
 
 
-@kind(WHERE, ORDERS, "motion heating cells tones")
+@kind(WHERE, ORDERS, "motion heating cells tones wheel")
 def column_order(draft: Draft, severity: int, rng: Rng) -> str:
-    step = {"motion": "decode", "heating": "select", "cells": "decode", "tones": "spectrum"}
-    width = {"motion": 6, "heating": 5, "cells": 10, "tones": 24}[draft.base.name]
+    step = {"heating": "select", "tones": "spectrum"}
+    width = {"motion": 6, "heating": 5, "cells": 10, "tones": 24, "wheel": 3}[draft.base.name]
     order = np.arange(width)
     if draft.base.name == "tones":
         order = np.roll(order, (2, 4, 8)[severity])
     else:
         swapped = {"motion": ([0, 1], [0, 1, 2], [0, 3, 1, 4]), "heating": ([0, 2], [0, 1, 2],
-                   [0, 2, 1, 3, 4]), "cells": ([5, 6], [0, 1, 5], [0, 1, 5, 6, 7])}  # fmt: skip
+                   [0, 2, 1, 3, 4]), "cells": ([5, 6], [0, 1, 5], [0, 1, 5, 6, 7]),
+                   "wheel": ([0, 1], [0, 2], [0, 1, 2])}  # fmt: skip
         chosen = swapped[draft.base.name][severity]
         order[chosen] = np.roll(chosen, 1)
     del rng
-    name = step[draft.base.name]
+    name = step.get(draft.base.name, "decode")
     return draft.after(name, f"value = value[..., np.array({order.tolist()})]")
 
 
@@ -221,11 +223,10 @@ def narrow_band(draft: Draft, severity: int, rng: Rng) -> str:
     )
 
 
-@kind(WHERE, "lag channel_lag shift", "motion")
+@kind(WHERE, "lag channel_lag shift", "wheel")
 def lag_in_code(draft: Draft, severity: int, rng: Rng) -> str:
     """Some channels lag behind the others."""
-    late = (4, 8, 15)[severity]
-    channels = ([0, 1, 2], [3, 4, 5])[int(rng.integers(2))]
+    late, channels = (4, 5, 7)[severity], [int(rng.integers(2))]
     return draft.after(
         "decode",
         f"""
@@ -272,11 +273,16 @@ def guessed_range(draft: Draft, severity: int, rng: Rng) -> str:
     return draft.after("normalise", lines)
 
 
-@kind(WHERE, "channel_constant dead_channel", "motion signs heating")
+@kind(WHERE, "channel_constant dead_channel", "motion signs heating wheel")
 def channel_lost(draft: Draft, severity: int, rng: Rng) -> str:
     """A channel that is never filled in."""
     del rng
-    width = {"motion": ([3], [0], [0, 3]), "signs": ([1], [2], [0]), "heating": ([1], [2], [0])}
+    width = {
+        "motion": ([1], [0], [0, 3]),
+        "signs": ([1], [2], [0]),
+        "heating": ([1], [2], [0]),
+        "wheel": ([2], [1], [0]),
+    }
     channels = width[draft.base.name][severity]
     return draft.after("decode", f"value = value.copy()\nvalue[..., {channels}] = 0")
 

@@ -122,7 +122,7 @@ RECORDS = (
     Reported("F2-08 b", "terrible for telephone audio, resampling does not help",
              "the upper band does not exist there", "telephone_band", "tones"),
     Reported("F2-12", "fusion that is fine elsewhere drifts on this vehicle",
-             "one sensor's clock is off", "lag", "motion", 2),
+             "one sensor's clock is off", "lag", "wheel", 2),
     Reported("F3-01", "the exported network's output differs by a lot",
              "it was left in training mode", "training_left_on", "digits", 2),
     Reported("F3-02", "half precision gives wrong answers, single precision is right",

@@ -26,7 +26,7 @@ BASES: Mapping[str, Base] = {
     base.name: base for base in (*bases_pictures.BASES, *bases_signals.BASES, *bases_tables.BASES)
 }
 SEEDS = range(5)
-CALIBRATE_ON = frozenset({"digits", "signs", "motion", "heating"})
+CALIBRATE_ON = frozenset({"digits", "signs", "motion", "wheel", "heating"})
 CALIBRATE_SEEDS = frozenset({0, 1, 2})
 
 DOUBLES = (  # what breaks first stands first; each kind at severity 1 or 2
@@ -38,7 +38,7 @@ DOUBLES = (  # what breaks first stands first; each kind at severity 1 or 2
     ("colour_order", "few_levels"),
     ("column_order", "not_loaded"),
     ("unit_mismatch", "label_permutation"),
-    ("lag_in_code", "threshold"),
+    ("unit_mismatch", "threshold"),
     ("unit_mismatch", "dead_channel"),
     ("rate_mismatch", "label_offset"),
     ("full_range", "label_permutation"),
