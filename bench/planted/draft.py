@@ -108,9 +108,10 @@ def write(draft: Draft, root: Path, identity: str) -> str:
     for key, rows in (("train", draft.train), ("sim", draft.sim), ("real", draft.real)):
         if rows is not None:
             files.write(rows, folder / "data" / key)
-    shutil.copytree(draft.weights, folder / "weights")
+    unfinished = shutil.ignore_patterns("*.part")
+    shutil.copytree(draft.weights, folder / "weights", ignore=unfinished)
     if draft.other_weights is not None:
-        shutil.copytree(draft.other_weights, folder / "served")
+        shutil.copytree(draft.other_weights, folder / "served", ignore=unfinished)
     content = _case(draft, name, words)
     (folder / "case.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     _write_contract(base, root / "data_contracts" / f"{name}.yaml")

@@ -1,6 +1,6 @@
 """Faults of the runtime: precision, modes, weights, operators."""
 
-import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,10 +25,12 @@ def rewritten(draft: Draft, change: str, change_weights: Change) -> Path:
     folder = draft.made.weights.parent / f"{change}"
     arrays = load_file(draft.made.weights / "weights.safetensors")
     folder.mkdir(parents=True, exist_ok=True)
-    shape = (draft.made.weights / "shape.json").read_text(encoding="utf-8")
-    (folder / "shape.json").write_text(json.dumps(json.loads(shape)), encoding="utf-8")
     changed = {name: np.asarray(array) for name, array in change_weights(dict(arrays)).items()}
-    save_file(changed, folder / "weights.safetensors")
+    written = folder / f"{os.getpid()}.part"  # whole or not at all: another case may read it
+    written.write_text((draft.made.weights / "shape.json").read_text(encoding="utf-8"))
+    written.replace(folder / "shape.json")
+    save_file(changed, written)
+    written.replace(folder / "weights.safetensors")
     return folder
 
 
