@@ -97,8 +97,8 @@ class _Group(click.Group):
 def main() -> None:
     """Find what the gap between simulation and the field is made of, and prove the fix.
 
-    Exit status: 0 done, gate open; 1 gate closed or abstained; 2 could not start; 3 broke on the
-    way, resumable by the same command; 130 cancelled.
+    Exit status: 0 done, gate open; 1 gate closed or abstained, or a partial answer; 2 could not
+    start; 3 broke on the way, resumable by the same command; 130 cancelled.
     """
 
 

@@ -69,6 +69,11 @@ def _remarks(told: RunDiff) -> list[str]:
         for record in (told.old, told.new)
         if record.state != "done"
     ]
+    notes += [
+        f"{record.id} is a partial answer. {record.partial}."
+        for record in (told.old, told.new)
+        if record.partial
+    ]
     return notes
 
 
