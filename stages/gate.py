@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -29,6 +29,7 @@ class GateParams(Params):
 
     metric: Annotated[MetricName, FromCase("metric")] = "accuracy"
     unit: Annotated[str | None, FromCase("unit")] = None
+    pictures: Annotated[Literal["full", "none"], FromCase("pictures")] = "full"
     min_accuracy: Share = 0.9
     min_r2: float | None = None  # of a regression by r2; None: not stated, and the gate abstains
     max_mae: float | None = None  # of one by mae, in its unit
@@ -77,7 +78,8 @@ def run(params: GateParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG
     looked = _looked(params, inputs)
     proving = looked.proving()
     answers = looked.candidate.labels("real-candidate", proving) if len(proving) else None
-    look = look_at(inputs.roles, answers, params.look, params.alpha)
+    named = params.pictures == "full"
+    look = look_at(inputs.roles, answers, params.look, params.alpha, named=named)
     draws = Bootstrap(num_draws=params.resamples, seed=params.seed, confidence=1 - look.alpha)
     held = looked.hold(draws, params.min_rows)
     param = {"r2": "min_r2", "mae": "max_mae"}.get(params.metric, "min_accuracy")
@@ -138,6 +140,7 @@ def _beside(params: GateParams, inputs: Inputs, looked: "Looked", alpha: float) 
         max_calibration_error=params.max_calibration_error,
         num_draws=params.resamples,
         seed=params.seed,
+        private=params.pictures == "none",
     )
 
 

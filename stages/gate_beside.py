@@ -47,6 +47,7 @@ class Beside:
     max_calibration_error: float | None
     num_draws: int
     seed: int
+    private: bool = False  # groups go by number: they may be people
 
     def criteria(self) -> Iterator[Criterion]:
         """Hold what applies."""
@@ -129,7 +130,8 @@ class Beside:
         ]
         why = f"Of {len(tested)} groups none is shown to lose more."
         if harmed:
-            shown = ", ".join(f"`{name}`" for name in harmed[:5])
+            known = {str(name): f"group {at}" for at, name in enumerate(names.tolist(), 1)}
+            shown = ", ".join(known[name] if self.private else f"`{name}`" for name in harmed[:5])
             more = f" and {len(harmed) - 5} more" if len(harmed) > 5 else ""  # noqa: PLR2004
             why = f"{len(harmed)} of {len(tested)} groups lose more: {shown}{more}."
         if few:

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def look_at(roles: Path, answers: "NDArray[Any] | None", number: int | None, total: float) -> Look:
+def look_at(
+    roles: Path,
+    answers: "NDArray[Any] | None",
+    number: int | None,
+    total: float,
+    *,
+    named: bool = True,
+) -> Look:
     """Name the rows by a hash of their ids and labels, and the answers by one of their bytes.
 
     Args:
@@ -20,14 +27,14 @@ def look_at(roles: Path, answers: "NDArray[Any] | None", number: int | None, tot
         answers: (rows,) of the candidate to the labelled rows that prove; None: nobody knows.
         number: which look it is; None: nobody keeps count, and this one may spend all.
         total: the error of all looks together.
+        named: rows go by their ids; else by their place: a hash of a name is found by trying names.
     """
     import numpy as np
 
     table = read_roles(roles)
     proving = table[(table["dataset"] == "real") & (table["role"] == "prove")]
-    lines = sorted(
-        f"{row},{label}" for row, label in zip(proving["id"], proving["label"], strict=True)
-    )
+    rows = proving["id" if named else "row"]
+    lines = sorted(f"{row},{label}" for row, label in zip(rows, proving["label"], strict=True))
     said = b"" if answers is None else np.ascontiguousarray(answers).tobytes()
     return Look(
         number=number,

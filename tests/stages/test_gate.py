@@ -214,6 +214,10 @@ def test_a_group_that_is_harmed_is_named_though_all_rows_together_keep_the_level
     found, report = held(tmp_path, "groups", change=harm)
     assert found.passed is False
     assert "1 of 15 groups lose more: `g2`." in found.why
+    private = GateParams(resamples=200, pictures="none")
+    hidden, _ = held(tmp_path / "private", "groups", change=harm, params=private)
+    assert "g2" not in hidden.why
+    assert re.search(r"1 of 15 groups lose more: group \d+\.", hidden.why)
     assert report.verdict == "closed"
     assert "harm to groups (1 of 15 groups lose more: `g2`)" in report.because
 

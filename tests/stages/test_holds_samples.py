@@ -10,6 +10,7 @@ PUSHED = {  # figures, counts, facts and rows by their place: see docs/privacy.m
     "features",
     "field",
     "inputs",
+    "mitigate",
     "probe",
     "evaluate",
     "since",
