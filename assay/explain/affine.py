@@ -18,7 +18,7 @@ SLOPES = {
         (257.0, "257"), (1.609344, "1.609344"), (0.3048, "0.3048"),
     )
     for name, value in ((text, base), (f"1/({text})" if "/" in text else f"1/{text}", 1 / base))
-} | {"1": 1.0}  # fmt: skip
+} | {"1": 1.0, "256/255": 256 / 255, "255/256": 255 / 256}  # fmt: skip
 LOOSE = 0.03  # relative, where the line is not exact anyway
 EXACT = 1e-4  # of the variation may be left by a line that is exact
 MAX_TRIMMED = 1 << 12  # values that a trimmed line is fitted to

@@ -22,8 +22,8 @@ def letterbox(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     if not aligned(reference, candidate) or min(reference.planes.shape[2:]) < MIN_SIDE:
         return
     right = candidate.planes
-    box = _free(right)
-    if box is None or _free(reference.planes) is not None:
+    box = free_box(right)
+    if box is None or free_box(reference.planes) is not None:
         return
     top, bottom, left, far = box
     inner = right[:FEW_ROWS, :, top:bottom, left:far]
@@ -53,7 +53,7 @@ def letterbox(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     )  # fmt: skip
 
 
-def _free(planes: Array) -> tuple[int, int, int, int] | None:
+def free_box(planes: Array) -> tuple[int, int, int, int] | None:
     """Find (top, bottom, left, right) of what is no constant band, or None without bands."""
     varies = np.ptp(planes, axis=0).max(axis=0) > 1e-9  # noqa: PLR2004
     down, across = np.flatnonzero(varies.any(axis=1)), np.flatnonzero(varies.any(axis=0))

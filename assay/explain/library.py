@@ -25,8 +25,9 @@ from assay.explain.layout import layout
 from assay.explain.linear_map import linear_map
 from assay.explain.missing import missing_value
 from assay.explain.overlap import crop_offset
+from assay.explain.padding import padding
 from assay.explain.per_sample import per_sample
-from assay.explain.proposal import Explainer, Explanation
+from assay.explain.proposal import TABLE_NDIM, Explainer, Explanation, is_series
 from assay.explain.quantise import clip, quantise, wrap
 from assay.explain.rerender import Pictures, rerender
 from assay.explain.resampled import resampled
@@ -54,6 +55,7 @@ FILTERS: tuple[Explainer, ...] = (
     colour,
     per_sample,
     resampled,
+    padding,
     letterbox,
     zoom,
     jpeg,
@@ -122,6 +124,24 @@ def explain(
     if reference.ndim == 1 or candidate.ndim == 1:
         reference = reference.reshape(len(reference), -1) if reference.ndim == 1 else reference
         candidate = candidate.reshape(len(candidate), -1) if candidate.ndim == 1 else candidate
+    found = None if source is None else rerender(reference, candidate, source, accept)
+    if found is None and not names and candidate.ndim == TABLE_NDIM and is_series(reference):
+        left, right = reference[..., None], candidate[..., None]  # one sensor's moments
+        found = _explain(left, right, max_depth=max_depth, accept=accept, names=(), more=more)
+    return found or _explain(
+        reference, candidate, max_depth=max_depth, accept=accept, names=names, more=more
+    )
+
+
+def _explain(
+    reference: NDArray[Any],
+    candidate: NDArray[Any],
+    *,
+    max_depth: int,
+    accept: float,
+    names: Sequence[str],
+    more: Sequence[Explainer],
+) -> Explanation | None:
     phases = (MOVES, (*FILTERS, *more), MAPS)
 
     def ask(left: NDArray[Any], right: NDArray[Any], depth: int) -> Explanation | None:
@@ -133,10 +153,6 @@ def explain(
         phases = ((), LOSSES, LOSSES_OF_VALUES)
         return search(left, right, phases=phases, max_depth=2, accept=accept, names=names)
 
-    if source is not None:
-        found = rerender(reference, candidate, source, accept)
-        if found is not None:
-            return found
     lost = not np.array_equal(np.isnan(reference), np.isnan(candidate))
     found = missing_value(reference, candidate, max_depth, ask) if lost else None
     found = found or some_rows(reference, candidate, max_depth, ask)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ Parameter: TypeAlias = float | int | str | list[float] | list[int]
 
 TABLE_NDIM = 2  # rows and columns
 IMAGE_NDIM = 4  # rows and three axes
+LONG = 40  # moments, at least, of a series of one sensor
+ALIKE = 0.5  # of correlation between neighbours, in the mean
 MANY_CHANNELS = 16  # a series of at most this many sensors has its channels on the short axis
 
 
@@ -95,6 +97,21 @@ def guess_channel_axis(shape: Sequence[int]) -> int | None:
             return 1 if sizes[0] <= few < sizes[2] and sizes[0] != sizes[1] else 3
         case _:
             return None
+
+
+def is_series(values: NDArray[Any]) -> bool:
+    """Say whether rows of numbers are one sensor's moments: neighbours are alike in all of them.
+
+    >>> rng = np.random.default_rng(0)
+    >>> is_series(rng.normal(size=(9, 64))), is_series(rng.normal(size=(9, 64)).cumsum(axis=1))
+    (False, True)
+    """
+    if values.ndim != TABLE_NDIM or values.shape[1] < LONG or not np.isfinite(values).all():
+        return False
+    columns = values.astype(np.float64) - values.mean(axis=0)
+    spread = columns.std(axis=0)
+    columns = np.divide(columns, spread, out=np.zeros_like(columns), where=spread > 0)
+    return bool((columns[:, 1:] * columns[:, :-1]).mean() > ALIKE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from assay.explain.score import aligned
 Border: TypeAlias = Literal["wrap", "edge", "reflect", "constant", "fourier"]
 WHOLE = 0.02  # pixels: nearer to a whole pixel is whole
 SNAP = 0.02
+LONG = 8  # moments of a series
 REACH = (-1, 0, 1)
 
 
@@ -25,14 +26,12 @@ def translation(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
         return
     left, right = reference.planes, candidate.planes
     peak = peak_of(left, right)
-    if peak != (0, 0):
-        yield _propose(peak, "wrap", 0.0, 1.1)
-        if _overlap(peak, left.shape):
-            fill = float(np.median(_uncovered(right, peak)))
-            yield _propose(peak, "edge", 0.0, 1.15)
-            yield _propose(peak, "reflect", 0.0, 1.15)
-            for value in {0.0, fill}:
-                yield _propose(peak, "constant", value, 1.15)
+    if left.shape[3] == 1 and left.shape[2] > LONG:
+        # A wandering level hides where a series moved; its steps show it.
+        steps = peak_of(np.diff(left, axis=2), np.diff(right, axis=2))
+        if steps != peak:
+            yield from _whole(steps, left, right)
+    yield from _whole(peak, left, right)
     refined: tuple[tuple[tuple[float, float], tuple[Border, ...]], ...] = (
         (_kernel_centre(left, right, peak), ("edge", "wrap", "constant")),
         (_phase_slope(left, right, peak), ("fourier",)),
@@ -42,6 +41,19 @@ def translation(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
             total = (_snapped(peak[0] + part[0]), _snapped(peak[1] + part[1]))
             for way in borders:
                 yield _propose(total, way, 0.0, 1.3)
+
+
+def _whole(peak: tuple[int, int], left: Array, right: Array) -> Iterator[Proposal]:
+    """Propose a whole shift with each way to fill the border."""
+    if peak == (0, 0):
+        return
+    yield _propose(peak, "wrap", 0.0, 1.1)
+    if _overlap(peak, left.shape):
+        fill = float(np.median(_uncovered(right, peak)))
+        yield _propose(peak, "edge", 0.0, 1.15)
+        yield _propose(peak, "reflect", 0.0, 1.15)
+        for value in {0.0, fill}:
+            yield _propose(peak, "constant", value, 1.15)
 
 
 def move(planes: Array, shift: tuple[float, float], border: Border, fill: float = 0.0) -> Array:

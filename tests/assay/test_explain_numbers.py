@@ -94,6 +94,24 @@ def test_a_planted_transform_is_named(reference, candidate, kind, text):
     assert found.residual_explained >= 0.99
 
 
+SOUND = np.cumsum(RNG.normal(size=(20, 200)), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "kind"),
+    [
+        (SOUND[:, ::-1], "time_reversed"),
+        (SOUND[:, ::2], "resampled"),
+        (np.pad(SOUND, ((0, 0), (5, 0)), mode="edge")[:, :-5], "shift"),
+        (SOUND / 32768, "scale"),
+        (SOUND - SOUND.mean(axis=1, keepdims=True), "mean_removed"),
+    ],
+    ids=["reversed", "thinned", "moved", "scaled", "centred"],
+)
+def test_moments_of_one_sensor_are_no_columns(candidate, kind):
+    assert explain(SOUND, candidate).kind == kind
+
+
 def test_a_gain_for_each_band_is_one_explanation():
     mel = np.abs(RNG.normal(size=(12, 30, 40)))
     found = explain(mel, mel * np.linspace(1, 0.1, 30)[:, None])

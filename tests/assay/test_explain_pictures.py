@@ -113,6 +113,26 @@ def test_a_letterbox_is_told_by_its_bands():
     assert (back.kind, back.parameters["undone"]) == ("letterbox", 1)
 
 
+INSIDE, WIDTHS = pictures()[:, 4:-4, 4:-4], ((0, 0), (4, 4), (4, 4), (0, 0))
+PADDED = np.pad(INSIDE, WIDTHS)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "text"),
+    [
+        (np.pad(INSIDE, WIDTHS, constant_values=0.45), "filled with 0.45"),
+        (np.pad(INSIDE, WIDTHS, mode="reflect"), "filled by its inside (reflect)"),
+        (np.pad(INSIDE, WIDTHS, mode="edge"), "filled by its inside (edge)"),
+    ],
+    ids=["fill", "reflect", "edge"],
+)
+def test_another_padding_is_told_by_its_border(candidate, text):
+    found = explain(PADDED, candidate)
+    assert found.kind == "pad"
+    assert text in found.name
+    assert explain(candidate, PADDED).kind == "pad"
+
+
 def through_pillow(images, **options):
     image = pytest.importorskip("PIL.Image")
     made = []
