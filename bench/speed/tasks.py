@@ -72,6 +72,7 @@ TASKS: tuple[Task, ...] = (
             compared="mmd2",
             ratio=ratio,
             rounds=rounds,
+            repeats=2 * rounds - 1,
         )
         for arrangements, ratio, rounds in ((100, ">= 20", 2), (1000, ">= 100", 1))
     ),
@@ -84,6 +85,7 @@ TASKS: tuple[Task, ...] = (
         compared="distance",
         ratio=">= 50",
         differs="<= 6e-8",
+        repeats=3,
     ),
     Task(
         name="KID, 100 subsets against all pairs",  # whose variance is not larger: Blom 1976
@@ -128,6 +130,7 @@ TASKS: tuple[Task, ...] = (
         compared="distances",
         ratio=">= 2",
         differs="<= 1e-12",
+        repeats=3,
     ),
 )
 
