@@ -1,107 +1,18 @@
-"""Channels as wholes: exchanged, dead, stuck, set to simulation's mean, taken from simulation."""
-
-from itertools import combinations, permutations
+"""Channels as wholes: dead, stuck, noisy, set to simulation's mean, taken from simulation."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.alterations import FITTED, PLAIN, SINGLE, WHOLE, Apply, Domain, Proposal
 from assay.domains import Domains
 from assay.tensor_axes import Values
 
-MOST = 32  # channels among which exchanges are looked for
-EVERY = 4  # channels of which every exchange is tried
-TRIED = 3  # exchanges beyond that
+MOST = 32  # columns that are cleaned of noise together
 GONE = 0.2  # share of rows, or of moments, beyond simulation's
 CONSTANT = 1e-6  # of simulation's deviation
 # Of the deviation within a row: a file that lost a colour still has the noise of its compression.
 FLAT = {"pictures": 0.12, "signals": 0.01, "table": CONSTANT}
-LEAST_GAIN = 0.02  # of the distance that an exchange has to remove
 WHOLLY = 0.95
 BOTH: tuple[Domain, Domain] = ("sim", "real")
-
-
-def exchanges(domains: Domains) -> list[Proposal]:
-    """Propose channels in another order: all orders of few, else those that fit better."""
-    count = domains.num_channels
-    if not 1 < count <= MOST:
-        return []
-    if count <= EVERY:
-        orders = [tuple(order) for order in permutations(range(count))][1:]
-        return [_order(domains, order) for order in sorted(orders, key=_num_moved)][:11]
-    distances, correlations = _distances(domains)
-    whole = _cost(distances, correlations, np.arange(count))
-    found = []
-    for one, two in combinations(range(count), 2):
-        order = np.arange(count)
-        order[[one, two]] = two, one
-        found.append((_cost(distances, correlations, order), tuple(int(at) for at in order)))
-    best = [order for cost, order in sorted(found) if cost < (1 - LEAST_GAIN) * whole][:TRIED]
-    assigned = _assigned(distances)
-    if assigned not in best and _num_moved(assigned) > 2:  # noqa: PLR2004
-        cost = _cost(distances, correlations, np.array(assigned))
-        best += [assigned] if cost < (1 - LEAST_GAIN) * whole else []
-    return [_order(domains, order) for order in best]
-
-
-def _num_moved(order: tuple[int, ...]) -> int:
-    return sum(at != place for place, at in enumerate(order))
-
-
-def _distances(domains: Domains) -> tuple[Values, tuple[Values, Values]]:
-    """Give how far real channel i lies from simulated channel j, and both sides' correlations."""
-    ours, theirs = domains.quantiles
-    spread = np.maximum(domains.deviations[0], 1e-12)
-    distances = np.abs(theirs[:, None] - ours[None]).mean(axis=2) / spread[None]
-    return np.minimum(distances, 10.0), (correlation(domains.sim), correlation(domains.real))
-
-
-def correlation(values: Values) -> Values:
-    """Correlate the channels over rows and positions; 0 where one is flat."""
-    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
-    flat = flat[:, :: max(1, flat.shape[1] // 50_000)]
-    centred = flat - flat.mean(axis=1, keepdims=True)
-    size = np.sqrt((centred**2).sum(axis=1))
-    alive = size > 1e-9 * (1 + np.abs(flat).max(axis=1)) * np.sqrt(flat.shape[1])
-    scaled = np.where(alive[:, None], centred / np.where(alive, size, 1.0)[:, None], 0.0)
-    made: Values = scaled @ scaled.T
-    return made
-
-
-def _cost(distances: Values, correlations: tuple[Values, Values], order: NDArray[np.intp]) -> float:
-    """Say how unlike simulation the field is when its channel order[j] stands at j."""
-    ours, theirs = correlations
-    apart = np.abs(theirs[np.ix_(order, order)] - ours)
-    return float(distances[order, np.arange(len(order))].sum() + apart.sum() / 2)
-
-
-def _assigned(distances: Values) -> tuple[int, ...]:
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(distances)
-    order = np.empty(len(rows), dtype=int)
-    order[columns] = rows
-    return tuple(int(at) for at in order)
-
-
-def _order(domains: Domains, order: tuple[int, ...]) -> Proposal:
-    moved = [at for place, at in enumerate(order) if at != place]
-    names = [domains.names[at] for at in sorted(moved)]
-    pair = len(moved) == 2  # noqa: PLR2004
-    word = " and ".join(names) if pair else ", ".join(names[:6])
-    title = f"{word}: exchanged" if pair else f"{word}: in another order"
-    index = np.array(order)
-    return Proposal(
-        key="order-" + "_".join(map(str, order[:12])),
-        title=title,
-        kind="swapped_channel",
-        domain="real",
-        family="rearrange",
-        simplicity=SINGLE + 2 * (len(moved) - 2),
-        apply=lambda values: np.ascontiguousarray(values[:, index]),
-        back=lambda values: np.ascontiguousarray(values[:, np.argsort(index)]),
-        where=domains.name(tuple(sorted(moved))),
-    )
 
 
 def made_in_sim(claim: Proposal) -> Proposal | None:
@@ -306,7 +217,7 @@ def table_noise(domains: Domains) -> list[Proposal]:
     count = domains.num_channels
     if domains.kind != "table" or not 1 < count <= MOST or not domains.widened:
         return []
-    ours, theirs = correlation(domains.sim), correlation(domains.real)
+    ours, theirs = domains.correlations
     off = ~np.eye(count, dtype=bool)
     noisy = []
     for at in domains.widened:

@@ -123,11 +123,19 @@ def _real(
         simplicity=plainness(
             base, channels, misfit(domains, channels, curves), sensors=domains.kind == "signals"
         )
-        + UNEXPLAINED * _left_out(domains, channels),
+        + _unexplained(domains, key, channels),
         apply=curved(curves),
         where=where,
         evidence=evidence,
     )
+
+
+def _unexplained(domains: Domains, key: str, channels: tuple[int, ...]) -> int:
+    """Say how much simpler others are: which explain the other axes, or the turned sign, too."""
+    if key == "inverted":
+        return 0
+    signs = any(at in domains.flipped for at in channels)
+    return UNEXPLAINED * (_left_out(domains, channels) + signs)
 
 
 def _left_out(domains: Domains, channels: tuple[int, ...]) -> int:
@@ -218,13 +226,11 @@ def _standardised(domains: Domains, channels: tuple[int, ...]) -> Proposal:
 def _matched(domains: Domains, channels: tuple[int, ...]) -> Proposal:
     ours, theirs = domains.quantiles
     curves = {at: through(theirs[at], ours[at]) for at in channels}
-    widest = max(abs(float(domains.widening[at])) for at in channels)
-    shifted = max(abs(float(domains.shift[at])) for at in channels)
     return _real(
         domains,
         "histogram",
         "the distribution of values",
-        "channel_scale" if widest > shifted else "channel_offset",
+        "sim_to_real_gap",  # no constant does it: other things are seen
         curves,
         base=MATCHED,
         evidence=tuple(_means(domains, at) for at in channels[:2]),
@@ -233,6 +239,9 @@ def _matched(domains: Domains, channels: tuple[int, ...]) -> Proposal:
 
 def _inverted(domains: Domains, at: int) -> Proposal:
     ours, theirs = domains.means
+    seen = at in domains.flipped
+    says = f"{domains.names[at]} goes with the others as in simulation once its sign is turned"
+    evidence = (says,) if seen else ()
     curves = {at: straight(-1, float(ours[at] + theirs[at]))}
     made = _real(
         domains,
@@ -240,7 +249,7 @@ def _inverted(domains: Domains, at: int) -> Proposal:
         "the sign inverted",
         "inverted",
         curves,
-        base=SINGLE + 2,
-        evidence=(),
+        base=SINGLE if seen else SINGLE + 6,
+        evidence=evidence,
     )
     return replace(made, back=made.apply)  # it is its own inverse

@@ -15,6 +15,7 @@ SURE = 3.0  # standard errors, over whole groups
 MOVED = 0.15  # standard deviations of simulation
 WIDENED = 0.15  # in the logarithm of the deviation
 FLAT = 1e-9
+FLIPPED, HALF = 0.15, 0.6  # of the correlations' distance, summed over the other channels
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,21 @@ class Domains:
         z = self.surely(*squares)
         sure = (np.abs(self.widening) >= WIDENED) & (np.abs(z) >= SURE)
         return [int(at) for at in np.argsort(-np.abs(self.widening)) if sure[at]]
+
+    @cached_property
+    def correlations(self) -> tuple[Values, Values]:
+        """Give both sides' correlations of the channels over rows and positions."""
+        return _correlation(self.sim), _correlation(self.real)
+
+    @cached_property
+    def flipped(self) -> list[int]:
+        """List the channels that go with the others as in simulation once their sign is turned."""
+        ours, theirs = self.correlations
+        off = ~np.eye(self.num_channels, dtype=bool)
+        as_is = (np.abs(theirs - ours) * off).sum(axis=1)
+        turned = (np.abs(theirs + ours) * off).sum(axis=1)
+        nearer = (as_is - turned > FLIPPED) & (turned < HALF * as_is)
+        return [int(at) for at in np.flatnonzero(nearer)]
 
     def surely(self, sim: ArrayLike, real: ArrayLike) -> Values:
         """Say by how many standard errors the means of figures differ, over whole groups.
@@ -154,4 +170,16 @@ def _squared_error(values: Values, groups: NDArray[Any]) -> Values:
     np.add.at(sums, inverse, residuals)
     few = num_groups / max(1, num_groups - 1)
     made: Values = few * (sums**2).sum(axis=0) / len(values) ** 2
+    return made
+
+
+def _correlation(values: Values) -> Values:
+    """Correlate the channels over rows and positions; 0 where one is flat."""
+    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+    flat = flat[:, :: max(1, flat.shape[1] // 50_000)]
+    centred = flat - flat.mean(axis=1, keepdims=True)
+    size = np.sqrt((centred**2).sum(axis=1))
+    alive = size > 1e-9 * (1 + np.abs(flat).max(axis=1)) * np.sqrt(flat.shape[1])
+    scaled = np.where(alive[:, None], centred / np.where(alive, size, 1.0)[:, None], 0.0)
+    made: Values = scaled @ scaled.T
     return made

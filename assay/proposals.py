@@ -1,9 +1,12 @@
 """All alterations that are worth a try for two sets of input tensors, the cheap ones first."""
 
+from dataclasses import replace
+
 from assay import (
     alter_channels,
     alter_detail,
     alter_light,
+    alter_orders,
     alter_pictures,
     alter_signals,
     alter_statistics,
@@ -11,6 +14,7 @@ from assay import (
 from assay.alterations import Proposal
 from assay.domains import Domains
 
+FADED = 16  # in simplicity
 TRANSPLANTED = 3  # channels
 
 
@@ -34,9 +38,15 @@ def propose(domains: Domains, most: int, most_ablated: int = 12) -> tuple[list[P
     return [*kept, *matched, *ablated, *moved], len(claims) - len(kept)
 
 
+def _less_plain(one: Proposal) -> Proposal:
+    """Let a scale stand behind noise, where columns go less together than in simulation."""
+    scale = one.domain == "real" and one.kind == "channel_scale"
+    return replace(one, simplicity=one.simplicity + FADED) if scale else one
+
+
 def _of_kind(domains: Domains) -> list[Proposal]:
     lost = alter_channels.lost_values(domains)
-    orders = alter_channels.exchanges(domains)
+    orders = alter_orders.exchanges(domains)
     if domains.kind == "pictures":
         return [
             *lost,
@@ -52,9 +62,11 @@ def _of_kind(domains: Domains) -> list[Proposal]:
         *alter_statistics.statistics(domains),
         *alter_statistics.made_alike(domains),
         *orders,
+        *alter_orders.scaled_exchanges(domains),
     ]
     if domains.kind == "table":
-        return common + alter_channels.table_noise(domains)
+        noise = alter_channels.table_noise(domains)
+        return [*(_less_plain(one) if noise else one for one in common), *noise]
     return [
         *common,
         *alter_signals.held_values(domains),
