@@ -21,7 +21,15 @@ SOURCE = Path(__file__).resolve().parents[2]
 ROOMS = ("assay", "sides", "stages")
 HEAVY = (
     *("numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.ndimage", "scipy.signal"),
-    *("scipy.fft", "torch", "safetensors.torch", "PIL.Image", "PIL.JpegImagePlugin", "cv2"),
+    *(
+        "scipy.fft",
+        "torch",
+        "torch._dynamo",
+        "safetensors.torch",
+        "PIL.Image",
+        "PIL.JpegImagePlugin",
+        "cv2",
+    ),
     *("sklearn.linear_model", "great_expectations.expectations", "matplotlib.pyplot", "yaml"),
 )
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
