@@ -41,10 +41,9 @@ class FeatureRows:
         """Return some rows' answers."""
         import numpy as np
 
-        from stages.dataset import open_tensor
+        from sides.tensors import RowReader
 
-        taken: NDArray[np.float32] = open_tensor(self.files[layer])[np.flatnonzero(self.finite)[at]]
-        return taken
+        return RowReader(self.files[layer]).take(np.flatnonzero(self.finite)[at].tolist())
 
     def blocks(self, layer: str) -> "Iterator[NDArray[np.float32]]":
         """Yield all rows' answers in order, some at a time."""
@@ -98,10 +97,8 @@ def _lines(roles: Path, name: str) -> "pd.DataFrame":
 
 
 def _blocks(path: Path) -> "Iterator[tuple[int, NDArray[np.float32]]]":
-    import numpy as np
+    from sides.tensors import RowReader
 
-    from stages.dataset import open_tensor
-
-    for start in range(0, len(open_tensor(path)), BLOCK):
-        # Mapped anew each time: pages of a map count as the process's own until it is dropped.
-        yield start, np.array(open_tensor(path)[start : start + BLOCK])
+    reader = RowReader(path)  # plain reads: pages of a map count as the process's own
+    for start in range(0, len(reader), BLOCK):
+        yield start, reader.read(start, start + BLOCK)
