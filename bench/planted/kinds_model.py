@@ -104,28 +104,34 @@ with torch.no_grad():
 
 @kind(WHERE, "train_mode", ALL)
 def dropout_on(draft: Draft, severity: int, rng: Rng) -> None:
-    del rng
+    """Left in training mode; of the milder ones the export made it part of the graph."""
     share = (0.3, 0.6, 0.85)[severity]
-    draft.net(f"model.drop.p = {share}\nmodel.drop.train()")
+    if severity == 2:
+        draft.net(f"model.drop.p = {share}\nmodel.drop.train()")
+    else:
+        draft.net(f"model.drop.forward = lambda given: nn.functional.dropout(given, {share}, True)")
 
 
 @kind(WHERE, "train_mode batch_dependent", ALL)
 def training_left_on(draft: Draft, severity: int, rng: Rng) -> None:
-    """Batch norm takes its figures from the batch, and batches come sorted or small."""
-    del rng
+    """Batch norm takes its figures from the batch, and batches are small."""
     size = (4, 2, 2)[severity]
-    drop = "model.drop.eval()" if severity == 1 else f"model.drop.p = {(0.1, 0.3, 0.5)[severity]}"
     draft.net(f"""
-model.train()
-{drop}
+def by_batch(norm):
+    def forward(given):
+        return nn.functional.batch_norm(given, None, None, norm.weight, norm.bias, True)
+    return forward
+if {severity == 2}:
+    model.train()
+else:
+    model.norm1.forward, model.norm2.forward = by_batch(model.norm1), by_batch(model.norm2)
 inner = model.forward
 def by_parts(batch):
+    if len(batch) == 1:
+        return inner(batch.repeat(2, *[1] * (batch.ndim - 1)))[:1]
     parts = list(batch.split({size}))
-    if len(parts) > 1 and len(parts[-1]) == 1:
+    if len(parts[-1]) == 1:
         parts[-2:] = [torch.cat(parts[-2:])]
-    if len(parts[0]) == 1:
-        parts = [batch.repeat(2, *[1] * (batch.ndim - 1))]
-        return inner(parts[0])[:1]
     return torch.cat([inner(part) for part in parts])
 model.forward = by_parts
 """)
