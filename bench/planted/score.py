@@ -31,7 +31,8 @@ class Share:
             return 0.0, 1.0
         z, n, p = 1.959964, self.n, self.value
         middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+        low, high = (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+        return max(0.0, low), min(1.0, high)
 
 
 def share(records: Iterable[Record], holds: Callable[[Record], bool]) -> Share:
