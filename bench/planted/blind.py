@@ -1,13 +1,19 @@
 """The blind part: faults chosen by somebody who has not seen the library of explanations."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from bench.planted import blind_base, blind_harmless, blind_sensed, blind_served
+from bench.planted.blind_names import BLIND_NAMES
+from bench.planted.kind import KINDS
 from bench.planted.specs import BlindSpec, Spec
 
 BASES = blind_base.BASES
 MODULES = (blind_sensed, blind_served, blind_harmless)
-"""Importing them registers their kinds."""
+"""Importing them registers their kinds; what answers may call them is laid beside them here."""
+KINDS.update(
+    {key: replace(KINDS[key], names=frozenset(BLIND_NAMES[key].split())) for key in BLIND_NAMES}
+)
 
 PLANTED: Mapping[str, str] = {
     "equaliser_left_on": "glyphs depth",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from bench.planted import draft as drafts
-from bench.planted import peers_labels
+from bench.planted import peers_labels, specs
 from bench.planted.base import made
 from bench.planted.draft import Draft
 from bench.planted.examine import examine
 from bench.planted.kind import KINDS
 from bench.planted.loss import measure
-from bench.planted.specs import BASES, Spec
+from bench.planted.specs import Spec
 
 DECIDED = 0.0
 
@@ -23,7 +23,7 @@ def planted(
     spec: Spec, work: Path, kinds: tuple[str, ...] | None = None
 ) -> tuple[Draft, list[Any]]:
     """Return the draft of a case, and the step that each of its kinds changed."""
-    base = BASES[spec.base]
+    base = specs.BASES[spec.base]  # at call time: further sources add their own
     draft = drafts.drafted(made(base, spec.seed, work))
     steps = []
     # What the data are stands before what is done with them.
