@@ -1,7 +1,8 @@
 """What an answer may call the blind kinds, in the words of docs/kinds.md.
 
-The kinds were written by somebody who had not seen the library of explanations; these names were laid beside them
-afterwards and before the first blind case was examined. `unknown` stands where the library has no explanation that fits.
+The kinds were written by somebody who had not seen the library of explanations; these names were
+laid beside them afterwards and before the first blind case was examined. `unknown` stands where the
+library has no explanation that fits.
 """
 
 from collections.abc import Mapping
