@@ -74,19 +74,16 @@ def grant(workspace: Path, record: RunRecord, *, reason: str, by: str, until: st
         raise WaiverRefused(f"Run {record.id} {record.state}: it has no gate to waive.")
     if record.verdict == "open":
         raise WaiverRefused(f"The gate of run {record.id} is open: there is nothing to waive.")
-    for flag, text in (("--reason", reason), ("--by", by)):
-        if not text.strip():
-            raise WaiverRefused(f"{flag}: say it; it stands beside the run for good.")
     waiver = Waiver(
         run=record.id,
-        reason=reason.strip(),
-        by=by.strip(),
+        reason=_one_line("--reason", reason),
+        by=_one_line("--by", by),
         until=read_day(until),
         granted=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=record.verdict,
         because=record.because,
     )
-    number = len(of_run(workspace, record.id)) + 1
+    number = _last_number(workspace, record.id) + 1
     first = f"{record.id}: gate waived until {waiver.until} by {waiver.by}. {waiver.reason}"
     git.run(
         workspace,
@@ -97,7 +94,7 @@ def grant(workspace: Path, record: RunRecord, *, reason: str, by: str, until: st
         "--file=-",
         f"waiver/{record.id}/{number}",
         f"{tag_name(record.id)}^{{commit}}",
-        input_=f"{first}\n\n{waiver.model_dump_json()}\n".replace("\r", " ").encode(),
+        input_=f"{first}\n\n{waiver.model_dump_json()}\n".encode(),
         environment=git.identity(workspace),
     )
     return waiver
@@ -116,6 +113,28 @@ def all_of(workspace: Path) -> tuple[Waiver, ...]:
 def holding(waivers: Sequence[Waiver], run_id: str, day: date) -> Waiver | None:
     """Return the newest waiver of a run that has not expired."""
     return next((one for one in waivers if one.run == run_id and one.holds(day)), None)
+
+
+def _one_line(flag: str, text: str) -> str:
+    """Keep what a terminal shows as one line: a blank line would end the tag's subject.
+
+    Raises:
+        WaiverRefused: nothing is said, or it is no text.
+    """
+    shown = "".join(sign if sign.isprintable() else " " for sign in text)
+    if not text.isascii() and text != text.encode(errors="replace").decode():
+        raise WaiverRefused(f"{flag}: expected text in UTF-8. Got: {text!a}.")
+    line = " ".join(shown.split())
+    if not line:
+        raise WaiverRefused(f"{flag}: say it; it stands beside the run for good.")
+    return line
+
+
+def _last_number(workspace: Path, run_id: str) -> int:
+    """Return the highest number among a run's waivers, also of those that cannot be read."""
+    names = git.text(workspace, "for-each-ref", "--format=%(refname)", f"{PREFIX}{run_id}/")
+    last = [name.rpartition("/")[2] for name in names.split()]
+    return max((int(number) for number in last if number.isdecimal()), default=0)
 
 
 def _read(workspace: Path, prefix: str) -> tuple[Waiver, ...]:

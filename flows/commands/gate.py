@@ -24,7 +24,7 @@ def show(run: str) -> Answer:
         "because": record.because,
         "serves": serves,
         "waiver": waiver and waiver.model_dump(mode="json"),
-        "expired": [one.model_dump(mode="json") for one in found if one is not waiver],
+        "expired": [one.model_dump(mode="json") for one in found if not one.holds(waivers.today())],
         "look": counted and {"number": counted.number, "stated": counted.stated},
         "status": 0 if serves else 1,
     }

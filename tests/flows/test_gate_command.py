@@ -96,9 +96,37 @@ def test_a_gate_may_be_waived_anew(workspace):
     assert len(waivers.of_run(workspace, record(1).id)) == 2
 
 
+@pytest.mark.parametrize("reason", ["one\n\ntwo\r\n\r\ngate     open", "a \x1b[2J", "zu früh ☃"])
+def test_a_reason_of_any_text_is_one_line_that_is_read_again(workspace, reason):
+    closed(workspace, record(1))
+    told, text, _ = command.waive("toy", reason=reason, by="A\nB", until=TOMORROW)
+    assert command.show("toy")[0]["waiver"] == told
+    assert told["by"] == "A B"
+    assert told["reason"].isprintable()
+    assert len(text.splitlines()) == 3
+
+
+def test_an_older_waiver_that_holds_is_not_told_as_expired(workspace):
+    closed(workspace, record(1))
+    for by in ("A", "B"):
+        command.waive("toy", reason="r", by=by, until=TOMORROW)
+    assert command.show("toy")[0]["expired"] == []
+
+
+def test_a_tag_that_cannot_be_read_blocks_no_waiver(workspace):
+    closed(workspace, record(1))
+    git(workspace, "tag", "-a", f"waiver/{record(1).id}/4", "-m", "by hand")
+    git(workspace, "tag", "-a", f"waiver/{record(1).id}/mine", "-m", "by hand")
+    command.waive("toy", until=TOMORROW, **WORDS)
+    assert command.show("toy")[2] == 0
+    assert f"waiver/{record(1).id}/5" in git(workspace, "tag", "--list")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        ({"reason": "\udcff no text"}, "--reason: expected text in UTF-8"),
+        ({"reason": "\x00\n"}, "--reason: say it"),
         ({"until": "tomorrow"}, "expected a day as in 2027-01-31. Got: tomorrow."),
         ({"until": "2026-02-30"}, "expected a day"),
         ({"until": YESTERDAY}, "has passed"),
