@@ -7,7 +7,6 @@ Kalamkar et al. 2019). What a format cannot hold shows in the range of a layer, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,12 +121,3 @@ def beyond_half(steps: Sequence[Step]) -> Step | None:
     """Return the first layer whose values in the reference a half cannot hold."""
     held = (step for step in steps if step.max_abs[0] is not None)
     return next((step for step in held if (step.max_abs[0] or 0.0) > HALF_LARGEST), None)
-
-
-def jump(steps: Sequence[Step]) -> float | None:
-    """Return by how many times the error grows most from one layer to the next.
-
-    Rounding grows slowly through a network; another operator or other weights come at once.
-    """
-    errors = [max(step.error, 1e-9) for step in steps if step.error is not None]
-    return max((later / earlier for earlier, later in pairwise(errors)), default=None)
