@@ -1,6 +1,6 @@
 """What a change buys, row by row on the same rows: its interval, its p, and who loses by it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.crossed import crossed_mean
 from assay.intervals import Interval, never_certain
+
+ROUNDING = 1e-12  # of the largest difference: groups whose means are equal but for that are alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,8 @@ def paired_gain(
     )
     found = crossed_mean(differences[None], groups, level)
     units = found.num_units or found.n
-    if found.low == found.high:
+    if found.high - found.low <= ROUNDING * float(np.abs(differences).max()):
+        found = replace(found, low=found.value, high=found.value)
         widened = never_certain(found) if is_share else found
         return Gain(
             interval=widened, p_value=1.0 if found.value == 0 else min(1.0, 2.0 ** (1 - units))

@@ -36,6 +36,13 @@ def test_rows_that_are_all_alike_are_not_certain():
     assert better.p_value == pytest.approx(0.125)
 
 
+def test_groups_whose_means_are_equal_but_for_rounding_are_no_certain_gain():
+    after = np.array([1, 0, 0] * 4)
+    found = paired_gain(np.zeros(12), after, np.repeat([0, 1], 6))
+    assert found.p_value == pytest.approx(0.5)
+    assert found.interval.low < found.interval.value < found.interval.high
+
+
 def test_a_group_that_loses_is_named_and_a_small_one_is_told():
     groups = np.array(["a"] * 30 + ["b"] * 30 + ["c"] * 3)
     after = np.array([1] * 30 + [0] * 25 + [1] * 5 + [0] * 3)
