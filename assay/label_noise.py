@@ -61,23 +61,9 @@ def confident_joint(shares: Floats, labels: Labels) -> tuple[NDArray[np.int64], 
 def votes(
     features: Floats, labels: Labels, groups: NDArray[Any], num_classes: int, k: int = NEIGHBOURS
 ) -> Floats:
-    """Give the shares of labels among each row's neighbours in other groups: (rows, classes).
-
-    Columns are scaled by their own deviation, of all rows together.
-    """
-    values = np.asarray(features, dtype=np.float64).reshape(len(features), -1)
-    spread = values.std(axis=0)
-    values = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    squares = (values**2).sum(axis=1)
-    distances = squares[:, None] + squares[None] - 2 * values @ values.T
-    same = groups[:, None] == groups[None]
-    if same.all():
-        same = np.eye(len(values), dtype=bool)
-    distances[same] = np.inf
-    k = max(1, min(k, len(values) - 1))
-    nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    """Give the shares of labels among each row's neighbours in other groups: (rows, classes)."""
+    nearest, usable = _nearest(features, groups, k)
     member = np.eye(num_classes)[labels]
-    usable = np.isfinite(np.take_along_axis(distances, nearest, axis=1))
     counts = (member[nearest] * usable[..., None]).sum(axis=1)
     made: Floats = counts / np.maximum(usable.sum(axis=1), 1)[:, None]
     return made
@@ -142,18 +128,31 @@ def doubt_targets(
 def median_of_neighbours(
     features: Floats, targets: Floats, groups: NDArray[Any], k: int = NEIGHBOURS
 ) -> Floats:
-    """Give the median target of each row's neighbours in other groups."""
+    """Give the median target of each row's neighbours in other groups; NaN where there is none."""
+    nearest, usable = _nearest(features, groups, k)
+    # Where all rows are of one group but for a few, some of those have fewer neighbours than k.
+    theirs = np.ma.masked_array(targets[nearest], ~usable)
+    made: Floats = np.ma.median(theirs, axis=1).filled(np.nan)  # type: ignore[no-untyped-call]
+    return made
+
+
+def _nearest(
+    features: Floats, groups: NDArray[Any], k: int
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Give each row's (rows, k) neighbours in other groups, and which of them are some at all.
+
+    Columns are scaled by their own deviation, of all rows together. One group only: other rows.
+    """
     values = np.asarray(features, dtype=np.float64).reshape(len(features), -1)
     spread = values.std(axis=0)
-    values = values / np.where(spread > 0, spread, 1)
+    values = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
     squares = (values**2).sum(axis=1)
     distances = squares[:, None] + squares[None] - 2 * values @ values.T
     same = groups[:, None] == groups[None]
     distances[np.eye(len(values), dtype=bool) if same.all() else same] = np.inf
     k = max(1, min(k, len(values) - 1))
     nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    made: Floats = np.median(targets[nearest], axis=1)
-    return made
+    return nearest, np.isfinite(np.take_along_axis(distances, nearest, axis=1))
 
 
 def _spread(values: Floats) -> float:

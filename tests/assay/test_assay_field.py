@@ -12,7 +12,7 @@ from assay.confusions import best_relabelling, confusion, systematic
 from assay.domains import Domains
 from assay.explanations import Tried, explain
 from assay.gains import paired_gain
-from assay.label_noise import confident_joint, doubts, votes
+from assay.label_noise import confident_joint, doubts, median_of_neighbours, votes
 from assay.proposals import propose
 from assay.tensor_axes import Axes, axes_of
 
@@ -154,6 +154,17 @@ def test_shares_that_cannot_be_told_apart_are_not_guessed():
     assert estimate_shares(labels, np.zeros(4, int), np.zeros(9, int), np.arange(2)) is None
 
 
+def test_few_groups_that_lean_to_a_class_each_are_seldom_called_another_mix():
+    generator = np.random.default_rng(0)
+    groups, called = np.repeat(np.arange(4), 40), 0
+    for _ in range(200):
+        sim = generator.integers(2, size=600)
+        real = (generator.random(160) < generator.beta(7.5, 7.5, 4)[groups]).astype(int)
+        found = class_prior(sim, sim, real, real, groups, answered=real, num_draws=1)
+        called += found.p_shift < 0.05
+    assert called / 200 < 0.06
+
+
 def test_the_confident_joint_is_that_of_the_paper():
     # Thresholds: class 0 (.9 + .6 + .2) / 3 = .567, class 1 (.7 + .9 + .3) / 3 = .633.
     ones = np.array([0.1, 0.4, 0.8, 0.7, 0.9, 0.3])
@@ -176,6 +187,13 @@ def test_neighbours_tell_wrong_labels_from_a_wrong_model():
     model = doubts(wrong, truth, votes(features, truth, groups, 2))
     assert model.refuted.sum() > 70
     assert model.confirmed.sum() < 5
+
+
+def test_neighbours_are_of_other_groups_however_few_those_have():
+    features, targets = np.arange(12.0)[:, None], np.append(np.zeros(11), 9.0)
+    groups = np.append(np.zeros(11, int), 1)
+    found = median_of_neighbours(features, targets, groups)
+    assert found.tolist() == [9.0] * 11 + [0.0]
 
 
 @pytest.mark.parametrize(
