@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.calibration import Taken, probabilities
+from assay.confusions import best_relabelling, confusion
 
 Floats = NDArray[np.float64]
 SMALLEST = 1e-12
@@ -135,14 +136,8 @@ def fit_relabel(answers: NDArray[Any], labels: NDArray[Any], num_classes: int) -
     >>> fit_relabel(np.array([1, 2, 0, 1]), np.array([0, 1, 2, 0]), 3).tolist()
     [2, 0, 1]
     """
-    from scipy.optimize import linear_sum_assignment
-
-    table = np.zeros((num_classes, num_classes))
-    inside = (answers >= 0) & (answers < num_classes)
-    np.add.at(table, (answers[inside].astype(int), labels[inside].astype(int)), 1.0)
-    table += 0.25 * np.eye(num_classes)  # where nothing speaks for a change, none is made
-    _, made = linear_sum_assignment(table, maximize=True)
-    return np.asarray(made, np.int64)
+    table = confusion(np.asarray(labels), np.asarray(answers), num_classes)
+    return np.array(best_relabelling(table), np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

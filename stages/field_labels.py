@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from assay.calibration import probabilities
 from assay.class_prior import class_prior
 from assay.confusions import Systematic, best_relabelling, confusion, systematic
+from assay.criteria import accuracy, drop
 from assay.gains import paired_gain
-from assay.intervals import Interval, bootstrap_mean
 from assay.label_noise import Doubts, doubts, votes
 from stages.answers import Rows, Side, rows_of
 from stages.figures import estimate
@@ -28,6 +28,7 @@ from stages.reports.field import (
 SEEN = ("diagnose", "fit", "unlabelled")
 MOST_CLASSES = 40  # of a table that is shown
 LEAST = 10
+DRAWS = 2000
 HELD = 0.05
 
 
@@ -83,8 +84,10 @@ def noise(found: Answers, seed: int) -> NoiseReport | None:
     if real is None or sim is None:
         return None
     doubted, rows = real
-    base = float(sim[0].confirmed.mean())
-    share = _less(bootstrap_mean(doubted.confirmed, rows.groups, seed=seed), base)
+    # As many are doubted in simulation, where labels are right: that share is an estimate too.
+    share = drop(
+        *(accuracy(one.confirmed, of.groups, num_draws=DRAWS, seed=seed) for one, of in (real, sim))
+    )
     pairs: dict[tuple[int, int], int] = {}
     for label, other in zip(
         rows.labels[doubted.confirmed], doubted.looks_like[doubted.confirmed], strict=True
@@ -105,12 +108,6 @@ def noise(found: Answers, seed: int) -> NoiseReport | None:
             f"in {refuted}."
         ),
     )
-
-
-def _less(found: Interval, base: float) -> Interval:
-    from dataclasses import replace
-
-    return replace(found, value=found.value - base, low=found.low - base, high=found.high - base)
 
 
 def _doubted(found: Answers, dataset: str) -> tuple[tuple[Doubts, Rows] | None, str]:
@@ -153,11 +150,13 @@ def confusions(found: Answers, real: Rows) -> ConfusionReport | None:
     answers, fitted = side.labels("real-reference", real), side.labels("real-reference", fit)
     if answers is None or fitted is None or not len(real):
         return None
-    count = int(max(real.labels.max(), answers.max(), fit.labels.max(initial=0))) + 1
+    every = (real.labels, answers, fit.labels, fitted)
+    count = int(max(one.max(initial=0) for one in every)) + 1
     if count > MOST_CLASSES or answers.min() < 0:
         return None
     table = confusion(real.labels, answers, count)
-    learnt = confusion(fit.labels, fitted, count) if len(fit) >= LEAST else table
+    # Found on other rows than it is judged on; of too few of them no map is learnt.
+    learnt = confusion(fit.labels, fitted, count) if len(fit) >= LEAST else np.diag([1] * count)
     relabel = np.array(best_relabelling(learnt))
     gain = paired_gain(answers == real.labels, relabel[answers] == real.labels, real.groups)
     better = gain.interval.low > 0

@@ -50,7 +50,8 @@ def targets(found: Answers, experiments: Experiments, least: float) -> Suspect |
         title=title,
         where="targets",
         cost=estimate(gain.interval),
-        p_value=gain.p_value,
+        # Targets that are put where the answers are regain in any case: chance has no say in it.
+        p_value=gain.p_value if moved else None,
         explained=0.8 if moved else 0.9,
         evidence=[f"But for that, misses spread {doubted.spread_ratio:.2g} times as wide."],
         action=ACTIONS["label_noise"],

@@ -69,6 +69,13 @@ def test_a_label_map_is_found_again(order, seed):
     np.testing.assert_array_equal(found[answers], labels)
 
 
+def test_one_row_decides_however_many_classes_would_rather_stay():
+    order = np.roll(np.arange(8), 1)
+    labels = np.append(np.arange(8), np.arange(7))
+    answers = np.append(order, np.arange(7))  # 8 rows for another map, 7 for the one in use
+    np.testing.assert_array_equal(made.fit_relabel(answers, labels, 8)[order], np.arange(8))
+
+
 def test_no_answer_asks_for_no_new_map():
     assert made.fit_relabel(np.array([0, 0]), np.array([0, 0]), 4).tolist() == [0, 1, 2, 3]
 
