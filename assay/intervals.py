@@ -51,6 +51,10 @@ class Interval:
         """Return it with its bounds cut to what the figure can be at all."""
         return replace(self, low=max(low, self.low), high=min(high, self.high))
 
+    def negated(self) -> "Interval":
+        """Return it with its sign turned: a gain as a loss."""
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
+
 
 def rule_of_three(num_rows: int) -> float:
     """Bound a share of which so many rows show nothing (Hanley 1983).

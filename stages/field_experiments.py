@@ -162,7 +162,7 @@ class Experiments:
         pairs: dict[str, dict[str, Interval]] = {}
         for one in self.told.values():
             if one.alteration.family == "ablate" and one.alteration.where:
-                change = one.change if one.alteration.domain == "sim" else _negated(one.change)
+                change = one.change if one.alteration.domain == "sim" else one.change.negated()
                 pairs.setdefault(one.alteration.where, {})[one.alteration.domain] = change
         return [
             Ablated(
@@ -236,9 +236,3 @@ TRIAGE = {
 def _words(one: Alteration) -> dict[str, Any]:
     names = ("key", "title", "kind", "domain", "family", "simplicity", "where")
     return {name: getattr(one, name) for name in names}
-
-
-def _negated(found: Interval) -> Interval:
-    from dataclasses import replace
-
-    return replace(found, value=-found.value, low=-found.high, high=-found.low)

@@ -119,12 +119,7 @@ class Judge:
         if one.measure == "metric":
             return estimate(metric.shown(level(metric.name, found, rows.groups, **draws)))
         mean = level("mae", found, rows.groups, **draws)  # a mean of costs, as errors are
-        return estimate(
-            Interval(
-                value=-mean.value, low=-mean.high, high=-mean.low, n=mean.n,
-                resampled=mean.resampled, num_units=mean.num_units,
-            )
-        )  # fmt: skip
+        return estimate(mean.negated())
 
     def _sim(self, one: Tried) -> tuple[Interval | None, str]:
         if one.acts_on == "confidence":
