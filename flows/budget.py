@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 DEFAULT = "2h"
 UNITS_S = {"s": 1, "m": 60, "h": 3600}
-FORM = r"(\d{1,6})\s*([smh])"
+FORM = r"([0-9]{1,6})\s*([smh])"
 
 
 def seconds(text: str) -> float:
@@ -60,6 +60,15 @@ class Budget:
     def left_s(self, share: float = 1.0) -> float:
         """Return what is left of a share of it; negative once that is over."""
         return share * seconds(self.text) - self.passed_s
+
+    def longer(self) -> str:
+        """Return a budget that is worth a try where this one ran out.
+
+        >>> Budget("90s").longer(), Budget("3h").longer()
+        ('2h', '6h')
+        """
+        enough = seconds(self.text) < seconds(DEFAULT)
+        return DEFAULT if enough else f"{int(2 * seconds(self.text)) // 3600}h"
 
     def told(self) -> str:
         """Say how much of it is used up."""

@@ -58,6 +58,11 @@ def _is_list(words: Any) -> Any:
     return words
 
 
+def _is_time(text: Any) -> Any:
+    # Before its type is asked: 90 is what a person writes who does not know of units.
+    return stated(text if isinstance(text, str) else f"{text}")
+
+
 def _form(model: Any) -> str:
     return "(program)" if isinstance(model, dict | CaseCommand) else "(text)"
 
@@ -191,9 +196,7 @@ class Case(_Part):
     candidate: Side
     last_good: Side | None = None  # what worked before the incident
     reported: float | None = None  # the metric on validation, as it was told of the reference
-    budget: Annotated[str, AfterValidator(stated)] = (
-        DEFAULT  # how long a run may take: 90s, 10m, 2h
-    )
+    budget: Annotated[str, BeforeValidator(_is_time)] = DEFAULT  # of a run: 90s, 10m, 2h
     explainers: list[Call] = []  # of the case's own kinds of difference, beside those known
     params: dict[str, dict[str, Any]] = {}  # stage -> param -> value: over params.yaml
 

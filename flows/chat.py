@@ -15,10 +15,17 @@ STAR = "\u2217"  # looks like the asterisk that would begin bold text
 LONGEST = 300  # of a line, in letters
 
 
-def tell(answer: Answer, page: str, form: Form) -> str:
-    """Write at most twelve lines; `markdown` is Slack's, which most chats show as well."""
+def tell(answer: Answer, page: str, form: Form, waived: str = "") -> str:
+    """Write at most twelve lines; `markdown` is Slack's, which most chats show as well.
+
+    Args:
+        answer: what a run found.
+        page: where its page is.
+        form: for whom.
+        waived: until when, by whom and why its gate is; nothing where it is not.
+    """
     lines = [f"{_bold('Gate ' + answer.gate.verdict, form)}: {_clean(answer.title, form)}"]
-    for name, said in _said(answer):
+    for name, said in (*([("Waived", waived)] if waived else []), *_said(answer)):
         lines.append(f"{_bold(name, form)}: {_clean(_short(said), form)}")
     return "\n".join([*lines[: MOST_LINES - 1], f"{_bold('Page', form)}: {_clean(page, form)}"])
 

@@ -96,13 +96,14 @@ def partly(why: str, names: Collection[str]) -> str:
     return f"{why[0].upper()}{why[1:]}, so {', '.join(names)} {_were(names)} not examined"
 
 
-def no_answer(case: str, why: str, missing: Collection[str]) -> str:
-    """Say that there is no answer, what it lacks, and how to go on."""
+def no_answer(case: str, why: str, missing: Collection[str], budget: str = "") -> str:
+    """Say that there is no answer, what it lacks, and how to go on: with more time, if stated."""
     first, *others = missing
     lacking = f"{first} and {len(others)} more" if others else first
+    go_on = f"go on with more time: assay run {case} --budget {budget}"
     return (
         f"No answer yet: {why} before {lacking}, which every answer needs. What is finished is "
-        f"kept; go on with more time: assay run {case} --budget 2h"
+        f"kept; {go_on if budget else f'go on: assay run {case}'}"
     )
 
 

@@ -78,27 +78,39 @@ def plain(content: Any, name: str = "the file") -> Any:
             aliases of aliases make them.
     """
     left = MAX_VALUES
+    faults: list[str] = []
 
-    def walk(value: Any, path: str) -> Any:
+    def walk(value: Any, path: tuple[str | int, ...]) -> Any:
         nonlocal left
         left -= 1
         if left < 0:
             raise Faults(f"{name}: more than {MAX_VALUES} values; write it without aliases.")
         if isinstance(value, Mapping):
-            return {str(key): walk(part, f"{path}.{key}") for key, part in value.items()}
+            return {str(key): walk(part, (*path, key)) for key, part in value.items()}
         if isinstance(value, list | tuple):
-            return [walk(part, f"{path}.{i}") for i, part in enumerate(value)]
+            return [walk(part, (*path, i)) for i, part in enumerate(value)]
         if isinstance(value, float) and not math.isfinite(value):
-            raise Faults(f"{name}: {path[1:]}: {value} is no finite number.")
+            faults.append(f"{_where(content, path, name)}: {value} is no finite number.")
+            return None
         for kind in (bool, int, float, str):
             if isinstance(value, kind):
                 return kind(value)
         if value is not None:
             kind_name = type(value).__name__.lower()
-            raise Faults(f"{name}: {path[1:]}: a {kind_name} is not known here; quote it as text.")
+            faults.append(
+                f"{_where(content, path, name)}: a {kind_name} is not known here; quote it as text."
+            )
         return None
 
-    return walk(content, "")
+    walked = walk(content, ())
+    if faults:
+        raise Faults(*faults)
+    return walked
+
+
+def _where(marks: Any, path: Sequence[str | int], name: str) -> str:
+    line = line_of(marks, path)
+    return f"{name}{f', line {line}' if line else ''}: {'.'.join(map(str, path)) or 'the file'}"
 
 
 def validate(kind: type[Model], content: Any, marks: Any, name: str) -> Model:
@@ -116,8 +128,7 @@ def validate(kind: type[Model], content: Any, marks: Any, name: str) -> Model:
 
 def _say(kind: type[BaseModel], fault: Any, marks: Any, name: str) -> tuple[int, str]:
     path = tuple(part for part in fault["loc"] if not str(part).startswith("("))  # no union's tag
-    line = line_of(marks, path)
-    where = f"{name}{f', line {line}' if line else ''}: {'.'.join(map(str, path)) or 'the file'}"
+    line, where = line_of(marks, path), _where(marks, path, name)
     if fault["type"] == "extra_forbidden":
         text = f"unknown key. {_keys(kind, path)}"
     elif fault["type"] == "missing":

@@ -95,7 +95,8 @@ class Investigation:
         if self.cut.course.is_needed(row.name):
             needed = [one.name for one in self.rows if self.cut.course.is_needed(one.name)]
             missing = [name for name in needed if name not in self.provenance]
-            raise NotInTime(no_answer(self.loaded.name, why, missing))
+            more = "" if self.cut.stopped else self.cut.budget.longer()
+            raise NotInTime(no_answer(self.loaded.name, why, missing, more))
         self.cut.left_out[row.name] = why
         seen = self.engine.witness(row)
         if not self.cut.course.is_optional(row.name):

@@ -82,5 +82,6 @@ def _ranked(one: Weighed) -> Ranked:
         component=one.component,
         kind=one.kind,
         title=kind_title(one.component, one.kind),
+        another_name=bool(one.figures.get("other")),
         confidence=round(one.confidence, 4),
     )

@@ -43,7 +43,11 @@ def percent(confidence: float) -> str:
 
 def answers(diagnosis: DiagnoseReport) -> list[dict[str, Any]]:
     """Return the likeliest answers to "what broke", each with its bar."""
-    ranked = [one for at, one in enumerate(diagnosis.ranked) if not _is_named(at, diagnosis.ranked)]
+    ranked = [
+        one
+        for at, one in enumerate(diagnosis.ranked)
+        if not (one.another_name or _is_named(at, diagnosis.ranked))
+    ]
     first = [
         one
         for at, one in enumerate(ranked[:SHOWN])

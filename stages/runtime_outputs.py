@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.intervals import bootstrap_difference
-from assay.label_map import label_map
+from assay.label_map import label_map, right_once_renamed
 from assay.output_relation import Relation, relation
 from assay.runtime_parity import number_format
 from assay.scores import LOSSES, scores
@@ -133,17 +133,20 @@ class Answers:
             return []
         known = given >= 0
         found = label_map(rows.labels[known], given[known], least=0.0)
-        if found is None or found.explained - found.agreement < GAINS:
+        if found is None:
+            return []
+        renamed = right_once_renamed(rows.labels[known], given[known], rows.groups[known])
+        if renamed - found.agreement < GAINS:
             return []
         share = f"{100 * found.agreement:.3g} % of {int(known.sum())} recorded labels are right, "
-        lines = [share + f"{100 * found.explained:.3g} % once they are renamed."]
+        lines = [share + f"{100 * renamed:.3g} % once they are renamed as other rows ask for."]
         return [
             Suspect(
                 component="postprocessing",
                 kind="label_map",
                 title=f"The recorded labels name classes otherwise: {found.says}.",
                 where="postprocess",
-                explained=found.explained,
+                explained=renamed,
                 evidence=lines,
                 action=ACTIONS["label_map"],
             )

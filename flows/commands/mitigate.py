@@ -40,15 +40,23 @@ def mitigate(case: str, kind: str | None, run: str | None, isolation: str, say: 
 
 
 def _record(root: Path, case: str, run: str | None) -> RunRecord:
-    done = [one for one in runs.list_runs(root) if one.state == "done" and one.case == case]
     if run is None:
+        done = [one for one in runs.list_runs(root) if one.case == case and _looked(one)]
         if not done:
             raise Faults(f"{case} has no finished run that offers anything: assay run {case}")
         return done[0]
     record = runs.read_run(root, run)
     if record.case != case:
         raise Faults(f"--run: {record.id} is a run of {record.case}, not of {case}.")
+    if not _looked(record):
+        ended = "is partial" if record.partial else record.state
+        raise Faults(f"--run: {record.id} {ended}: it offers nothing. Go on: assay run {case}")
     return record
+
+
+def _looked(record: RunRecord) -> bool:
+    """Tell whether a run looked for what helps; one that was cut short may have had no time."""
+    return record.state == "done" and "mitigate" not in record.not_examined
 
 
 def _accepted(found: MitigateReport, kind: str) -> Offer:

@@ -114,15 +114,14 @@ def report(run_id: str, open_: bool, form: "Form | None") -> Answer:
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
     if open_:
         webbrowser.open(page.as_uri())
-    text = str(page)
+    waiver = waivers.holding(waivers.of_run(root, record.id), record.id, waivers.today())
+    waived = f"until {waiver.until} by {waiver.by}: {waiver.reason}" if waiver else ""
+    text = f"{page}\nwaived {waived}" if waived else str(page)
     if form is not None:
         from flows.chat import tell
 
         made = read_artifact(root, record.id, f"cases/{record.case}/{ANSWER.path}")
-        text = tell(Report.model_validate_json(made), str(page), form)
-    waiver = waivers.holding(waivers.of_run(root, record.id), record.id, waivers.today())
-    if waiver is not None:
-        text += f"\nwaived until {waiver.until} by {waiver.by}: {waiver.reason}"
+        text = tell(Report.model_validate_json(made), str(page), form, waived)
     data = {"run": record.id, "report": str(page), "verdict": record.verdict}
     data |= {"waived_until": waiver.until.isoformat()} if waiver else {}
     data |= {"partial": record.partial} | ({"text": text} if form else {})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.label_map import cross_table, label_map, match, relabelled
+from assay.label_map import cross_table, label_map, match, relabelled, right_once_renamed
 
 LABELS = np.arange(60) % 5
 
@@ -84,3 +84,20 @@ def test_the_cross_table_counts():
     table, left, right = cross_table(np.array([0, 0, 3]), np.array([1, 1, 0]))
     np.testing.assert_array_equal(table, [[0, 2], [1, 0]])
     assert (left.tolist(), right.tolist()) == ([0, 3], [0, 1])
+
+
+def test_a_map_of_few_rows_of_chance_makes_no_other_rows_right():
+    generator = np.random.default_rng(0)
+    matched, held_out = [], []
+    for _ in range(50):
+        right, given = generator.integers(10, size=(2, 20))
+        found = label_map(right, given, least=0.0)
+        matched.append(found.explained if found else 0.0)
+        held_out.append(right_once_renamed(right, given, np.arange(20) // 2))
+    assert np.mean(matched) > 0.4
+    assert np.mean(held_out) < 0.2
+
+
+def test_a_map_is_found_on_other_rows_also_of_a_single_group():
+    right = np.arange(40) % 4
+    assert right_once_renamed(right, 3 - right, np.zeros(40)) == pytest.approx(1)

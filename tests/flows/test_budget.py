@@ -125,7 +125,8 @@ def test_each_output_gets_a_stand_in(rows):
 
 
 def test_no_answer_says_what_it_lacks_and_how_to_go_on():
-    said = no_answer("digits", "the budget of 9s ran out", ["train", "split"])
+    said = no_answer("digits", "the budget of 9s ran out", ["train", "split"], "2h")
     assert "before train and 1 more, which every answer needs" in said
     assert "assay run digits --budget 2h" in said
+    assert no_answer("digits", "stopped", ["train"]).endswith("go on: assay run digits")
     assert partly("stopped", ["a", "b"]) == "Stopped, so a, b were not examined"

@@ -153,6 +153,18 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
         ),
         pytest.param("classes: 2", "classes: .nan", "classes: nan is no finite number", id="nan"),
         pytest.param(
+            "title: Toy",
+            "title: Toy\nreported: .nan\nbudget: 2020-01-01",
+            "line 4: budget: a date is not known here",
+            id="what no key may hold, all at once",
+        ),
+        pytest.param(
+            "title: Toy",
+            "title: Toy\nbudget: 90",
+            "budget: expected a time as in 90s, 10m or 2h; got '90'",
+            id="a budget without its unit",
+        ),
+        pytest.param(
             "classes: 2",
             "classes: 2\ncode: [nowhere]",
             "there is no folder cases/toy/nowhere",

@@ -45,6 +45,15 @@ def test_a_partial_answer_says_so_first(answer):
     assert lines[-1] == "Page: /w/report.html"
 
 
+def test_a_waiver_is_one_of_the_lines_and_escaped(answer):
+    why = "The budget of 2h ran out, so probe was not examined"
+    partial = answer.model_copy(update={"partial": why})
+    lines = tell(partial, "p", "markdown", "until 2027-01-31 by *A* <b>: it must").splitlines()
+    assert lines[1] == "*Waived*: until 2027-01-31 by \u2217A\u2217 &lt;b&gt;: it must"
+    assert lines[2].startswith("*Partial*")
+    assert len(lines) <= MOST_LINES
+
+
 def test_markdown_is_bold_where_it_names_and_escaped_where_it_tells(answer):
     odd = answer.model_copy(update={"title": "A <b> & *c*"})
     text = tell(odd, "/w/report.html", "markdown")

@@ -76,6 +76,14 @@ def test_what_has_a_name_is_not_told_as_unknown_too(tmp_path):
     assert "Preprocessing: something that has no name here" in text_of(first)
 
 
+def test_another_name_of_what_has_a_likelier_one_is_no_answer_of_its_own(tmp_path):
+    other = Ranked(
+        component="preprocessing", kind="colour_matrix", confidence=0.9, another_name=True
+    )
+    text = text_of(made(tmp_path, ranked=[RANKED[0], other, RANKED[1]], **FULL).page)
+    assert "colour matrix" not in text
+
+
 def test_an_answer_that_is_no_finding_is_named_by_its_kind(tmp_path):
     diagnosis = made(tmp_path, **FULL).answer.diagnose
     said = {
