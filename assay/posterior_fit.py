@@ -26,7 +26,7 @@ COEFFICIENTS: Mapping[str, float] = {
     "rest": -0.5,
     "hint": -1.5,
     "unlikely": -1.5,
-    "other": -7.5,
+    "other": -10.0,
     "part": 1.5,
     "sibling": 0.6,
     "none": 2.0,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.planted import sources
 from bench.planted.score import Record, is_component, is_kind
 
 TARGET = Path(__file__).resolve().parents[2] / "assay" / "posterior_fit.py"
@@ -20,6 +21,7 @@ COEFFICIENTS: Mapping[str, float] = {{
 
 def run(records: Sequence[Record]) -> int:
     """Fit and write assay/posterior_fit.py; 3 where there is nothing to fit to."""
+    sources.kinds()
     figures, right, weights, cases = answers(records)
     if not figures:
         print("No case of part `calibrate` was examined yet. Run: python -m bench planted")
