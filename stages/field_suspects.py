@@ -1,8 +1,9 @@
 """What the field's data are suspected of, the likeliest first, each with what it costs."""
 
 from dataclasses import dataclass, replace
-from math import sqrt
 
+from assay.criteria import drop
+from assay.alter_burnt import BURNT
 from assay.explanations import Explained
 from assay.intervals import Interval
 from stages.field_experiments import Experiments, Told
@@ -122,7 +123,8 @@ def _reproduced(
     added: list[Suspect] = []
     for told in found.told.values():
         one = told.alteration
-        if one.family != "reproduce" or one.kind not in LOSSY or told.change.low <= 0:
+        lossy = one.kind in LOSSY or one.key == BURNT
+        if one.family != "reproduce" or not lossy or told.change.low <= 0:
             continue
         cost = told.change
         if cost.value > gap.value:  # more than is lost at all
@@ -170,6 +172,7 @@ def _named(kind: str, where: str | None) -> str:
         "blur": "blur",
         "dead_channel": "a dead channel",
         "stuck_value": "a stuck value",
+        "exposure": "more light than the sensor can tell",
     }
     return f"{where}: {words[kind]}" if where else words[kind]
 
@@ -257,17 +260,15 @@ def _relabelled(confusion: ConfusionReport) -> Suspect:
 
 
 def _remaining(made: list[Suspect], gap: Interval) -> Interval:
-    """Bound what of the loss is left beside the first suspect."""
+    """Bound what of the loss is left beside the first suspect.
+
+    As if both were measured on rows of their own: on shared ones they rise and fall together, and
+    what is left is surer than said.
+    """
     cost: Estimate | None = made[0].cost if made else None
     if cost is None:
         return gap
-    # Both are means over the same real rows or less; the wider of the two errors stands for both.
-    value = gap.value - cost.value
-    half = sqrt(
-        max((gap.value - gap.low) ** 2, (cost.value - cost.low) ** 2)
-        + min((gap.value - gap.low) ** 2, (cost.value - cost.low) ** 2) / 4
-    )
-    return replace(gap, value=value, low=value - half, high=value + half)
+    return drop(gap, Interval(value=cost.value, low=cost.low, high=cost.high, n=cost.n))
 
 
 def _rest(
