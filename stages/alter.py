@@ -51,7 +51,7 @@ class Outputs:
 
 
 def run(params: AlterParams, inputs: Inputs, into: Path) -> Outputs:
-    """Alter rows of role diagnose, with statistics of other rows; no row judges itself."""
+    """Alter rows of role diagnose, with statistics of other rows where there are any."""
     from stages.field_rows import field_rows
 
     folder = ALTERED.under(into)

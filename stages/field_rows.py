@@ -109,6 +109,8 @@ def _chosen(
     mapped = {name: np.load(path, mmap_mode="r") for name, path in _paths(inputs).items()}
     axes = axes_of(mapped["sim"].shape)
     assert axes is not None  # noqa: S101  made sure of
+    # Labels of the judged rows say nothing of how they are altered: no row judges itself.
+    asked = fitted is not real and sim.labels.dtype.kind in "iu"
     theirs = axes.canonical(mapped["real"][fitted.positions])
     domains = Domains(
         axes.kind,
@@ -118,7 +120,7 @@ def _chosen(
         sim.groups,
         fitted.groups,
         params.seed,
-        *((sim.labels, fitted.labels) if sim.labels.dtype.kind in "iu" else ()),
+        *((sim.labels, fitted.labels) if asked else ()),
     )
     return FieldRows(
         axes=axes,
