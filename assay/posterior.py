@@ -5,8 +5,8 @@ cases in which an answer with such evidence was among what had been planted. Ans
 each other, as two things may be broken at once: confidences need not add up to one.
 
 The model is a ridge logistic regression (Hoerl and Kennard 1970; le Cessie and van Houwelingen
-1992) over a handful of figures between 0 and 1; its coefficients are fitted to planted faults
-(`posterior_fit`) and are as plain as a table.
+1992) over a handful of figures between 0 and 1; its coefficients are a table in `posterior_fit`,
+which says what they were fitted to.
 """
 
 from collections.abc import Mapping, Sequence
