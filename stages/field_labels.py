@@ -150,8 +150,7 @@ def confusions(found: Answers, real: Rows) -> ConfusionReport | None:
     answers, fitted = side.labels("real-reference", real), side.labels("real-reference", fit)
     if answers is None or fitted is None or not len(real):
         return None
-    every = (real.labels, answers, fit.labels, fitted)
-    count = int(max(one.max(initial=0) for one in every)) + 1
+    count = int(max(real.labels.max(), answers.max(), fit.labels.max(initial=0))) + 1
     if count > MOST_CLASSES or answers.min() < 0:
         return None
     table = confusion(real.labels, answers, count)

@@ -33,15 +33,3 @@ def test_a_map_is_learnt_of_rows_that_do_not_judge_it(tmp_path, num_fit, is_foun
     found = world(tmp_path, labels, (labels + 1) % 4, num_fit)
     assert (found.regained is not None) == is_found
     assert found.named[0].kind == "off_by_one"
-
-
-def test_chance_on_few_rows_is_no_other_map(tmp_path):
-    labels, answers = np.random.default_rng(0).integers(8, size=(2, 45))
-    assert world(tmp_path, labels, answers, 5).relabel is None
-
-
-def test_an_answer_that_only_rows_that_fit_get_is_counted(tmp_path):
-    labels = np.arange(60) % 3
-    answers = labels.copy()
-    answers[-1] = 9
-    assert len(world(tmp_path, labels, answers, 20).before) == 10
