@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 # Entries of one block of drawn indices: 2**22 of 8 bytes are 32 MiB, however many draws there are.
 BLOCK_ENTRIES = 1 << 22
+ROUNDING = 1e-9  # a weighted sum of rows that are all alike may end in other digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ def never_certain(found: Interval) -> Interval:
     >>> never_certain(Interval(value=0.0, low=0.0, high=0.0, n=30)).high
     0.1
     """
-    if found.low != found.high:
+    if found.high - found.low > ROUNDING:
         return found
     rows = rule_of_three(found.n)
     return replace(found, low=found.value - rows, high=found.value + rows).within(-1, 1)

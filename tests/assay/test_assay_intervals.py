@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from assay.criteria import accuracy
-from assay.intervals import bootstrap_difference, bootstrap_mean, few_units, mcnemar, wilson
+from assay.intervals import (
+    Interval,
+    bootstrap_difference,
+    bootstrap_mean,
+    few_units,
+    mcnemar,
+    never_certain,
+    wilson,
+)
 
 
 @given(st.integers(1, 400), st.data())
@@ -145,3 +153,10 @@ def test_a_seed_repeats_and_blocks_do_not_change_the_draws(monkeypatch):
 def test_a_mean_that_cannot_be_bounded_is_refused(values, groups):
     with pytest.raises(ValueError, match=r"one (a|group)"):
         bootstrap_mean(values, groups)
+
+
+@pytest.mark.parametrize("low", [1.0, 1 + 2**-52, 1 - 2**-53])
+def test_rows_that_are_all_alike_are_never_certain_whatever_a_sum_rounds_to(low):
+    found = never_certain(Interval(value=1 - 2**-53, low=low, high=1.0, n=3))
+    assert found.low == pytest.approx(0)
+    assert found.high <= 1
