@@ -47,9 +47,16 @@ def counted(record: RunRecord, records: Iterable[RunRecord]) -> Counted | None:
     return Counted(number=number_of(look["answers"], earlier), stated=look.get("number"))
 
 
-def next_look(rows: str, records: Iterable[RunRecord]) -> int:
-    """Return which look a new set of answers to these rows will be."""
-    return len(set(_answers(rows, records))) + 1
+def next_look(rows: str, records: Iterable[RunRecord], judged: int = 1) -> int:
+    """Return which look a new set of answers to these rows will be.
+
+    Args:
+        rows: which ones, as `look.rows` of a record tells.
+        records: of all runs.
+        judged: sets of answers to these rows of which this one is the best: whoever picks the best
+            of five has looked five times.
+    """
+    return len(set(_answers(rows, records))) + judged
 
 
 def _answers(rows: str, records: Iterable[RunRecord]) -> list[str]:

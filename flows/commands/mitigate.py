@@ -36,7 +36,9 @@ def mitigate(case: str, kind: str | None, run: str | None, isolation: str, say: 
         return _list(found, record)
     if isinstance(found, NotApplicable):
         raise Faults(f"Nothing can be applied to {case}: {found.not_applicable}")
-    return _apply(loaded, record, _accepted(found, kind.replace("-", "_")), isolation, say)
+    offer = _accepted(found, kind.replace("-", "_"))
+    judged = sum(one.acts_on != "confidence" for one in found.offers)
+    return _apply(loaded, record, offer, judged, isolation, say)
 
 
 def _record(root: Path, case: str, run: str | None) -> RunRecord:
@@ -117,7 +119,9 @@ def _figures(one: Offer, metric: Metric) -> str:
     return f"{what} {level(one.before)} -> {level(one.after)}, gain {gain}, p {one.p_holm:.2g}"
 
 
-def _apply(loaded: LoadedCase, record: RunRecord, offer: Offer, isolation: str, say: Say) -> Answer:
+def _apply(
+    loaded: LoadedCase, record: RunRecord, offer: Offer, judged: int, isolation: str, say: Say
+) -> Answer:
     from flows.commands.run import run
 
     root = loaded.workspace
@@ -128,7 +132,7 @@ def _apply(loaded: LoadedCase, record: RunRecord, offer: Offer, isolation: str, 
         loaded=loaded,
         offer=offer,
         files=runs.open_artifact(root, record.id, place),
-        look=looks_ledger.next_look(rows, records),
+        look=looks_ledger.next_look(rows, records, judged),
         run=record.id,
     )
     applied.write()

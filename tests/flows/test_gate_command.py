@@ -182,6 +182,7 @@ def test_looks_at_the_same_rows_are_counted_by_what_was_answered():
     assert "params: {gate: {look: 2}}" in found[2].says()
     assert found[4].says().endswith("stated: 3.")
     assert looks_ledger.next_look("r", runs) == 4
+    assert looks_ledger.next_look("r", runs, judged=3) == 6  # the best of three: three looks
     assert looks_ledger.next_look("nobody's", runs) == 1
 
 
