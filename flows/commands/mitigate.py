@@ -38,7 +38,7 @@ def mitigate(case: str, kind: str | None, run: str | None, isolation: str, say: 
         raise Faults(f"Nothing can be applied to {case}: {found.not_applicable}")
     offer = _accepted(found, kind.replace("-", "_"))
     judged = sum(one.acts_on != "confidence" for one in found.offers)
-    return _apply(loaded, record, offer, judged, isolation, say)
+    return _apply(loaded, record, offer, judged, isolation=isolation, say=say)
 
 
 def _record(root: Path, case: str, run: str | None) -> RunRecord:
@@ -120,7 +120,7 @@ def _figures(one: Offer, metric: Metric) -> str:
 
 
 def _apply(
-    loaded: LoadedCase, record: RunRecord, offer: Offer, judged: int, isolation: str, say: Say
+    loaded: LoadedCase, record: RunRecord, offer: Offer, judged: int, *, isolation: str, say: Say
 ) -> Answer:
     from flows.commands.run import run
 
