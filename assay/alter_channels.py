@@ -3,7 +3,7 @@
 import numpy as np
 
 from assay.alterations import FITTED, PLAIN, SINGLE, WHOLE, Apply, Domain, Proposal
-from assay.domains import Domains
+from assay.domains import MOVED, Domains
 from assay.tensor_axes import Values
 
 MOST = 32  # columns that are cleaned of noise together
@@ -12,6 +12,8 @@ CONSTANT = 1e-6  # of simulation's deviation
 # Of the deviation within a row: a file that lost a colour still has the noise of its compression.
 FLAT = {"pictures": 0.12, "signals": 0.01, "table": CONSTANT}
 WHOLLY = 0.95
+ALIVE = 0.5  # of simulation's deviation
+ONE_VALUE = 0.25  # of simulation's deviation: flat pictures whose levels spread wider are not dead
 BOTH: tuple[Domain, Domain] = ("sim", "real")
 
 
@@ -41,7 +43,7 @@ def lost_values(domains: Domains) -> list[Proposal]:
         if test is None:
             continue
         ours, theirs = float(test(domains.sim).mean()), float(test(domains.real).mean())
-        if theirs - ours < GONE:
+        if theirs - ours < GONE or _is_light(domains, at, test):
             continue
         kind = "dead_channel" if theirs >= WHOLLY or domains.kind != "table" else "stuck_value"
         word = "is flat" if domains.kind != "table" else "holds one value"
@@ -58,7 +60,33 @@ def _dead(domains: Domains, at: int) -> Test | None:
     least = FLAT[domains.kind] * float(np.median(flat.std(axis=1)))
     if least <= 0:
         return None
+    if domains.kind == "pictures" and _is_quiet(domains, at):
+        rough = domains.real[:, at].reshape(len(domains.real), -1).std(axis=1)
+        least = max(least, float(rough.max()))
     return lambda values: values[:, at].reshape(len(values), -1).std(axis=1) <= least
+
+
+def _is_quiet(domains: Domains, at: int) -> bool:
+    """Tell whether one colour hardly changes over rows and places, and another does.
+
+    What shines into it from the others, as files that halve colours have it, is no picture.
+    """
+    ratios = np.exp(domains.widening)
+    return bool(ratios[at] <= ONE_VALUE and ratios.max() >= ALIVE)
+
+
+def _is_light(domains: Domains, at: int, test: Test) -> bool:
+    """Tell whether flat pictures are burnt out or dark: all their colours moved, not one went.
+
+    A dead channel holds one value over rows and places, whatever the others do.
+    """
+    if domains.kind != "pictures" or domains.num_channels == 1:
+        return False
+    if (domains.shift >= MOVED).all() or (domains.shift <= -MOVED).all():
+        return True
+    hits = domains.real[test(domains.real).astype(bool), at]
+    levels = hits.reshape(len(hits), -1).mean(axis=1)
+    return bool(levels.std() > ONE_VALUE * domains.deviations[0][at])
 
 
 def _at_one_value(domains: Domains, at: int) -> Test | None:

@@ -10,6 +10,8 @@ LEAST_SIDE = 6  # pixels
 NOISY, BLURRED = 1.25, 0.8  # ratio of the roughness, real over simulated, at equal contrast
 SURE = 3.0
 MOST_GAIN = 5.0
+NARROWEST, WIDTHS, SOME = 0.3, 24, 100  # pixels, how many are tried, on how many pictures
+LEVELS = (0.02, 1.25)  # contrast of the field beside its blur
 
 
 def detail(domains: Domains) -> list[Proposal]:
@@ -160,12 +162,30 @@ def blurred(deviation: float) -> Apply:
     return apply
 
 
+def _width(domains: Domains) -> float:
+    """Fit the Gaussian that gives simulation the amplitudes of the field, ring by ring.
+
+    Its slow rings are not taken for unblurred: of a small picture they are blurred as well.
+    """
+    _, power = _rings(domains.real)
+    theirs, some = np.sqrt(power), domains.sim[:SOME]
+
+    def apart(width: float) -> float:
+        ours = np.sqrt(_rings(blurred(width)(some))[1])
+        level = np.clip(ours @ theirs / max(float(ours @ ours), 1e-12), *LEVELS)
+        return float(((level * ours - theirs) ** 2).sum())
+
+    widest = min(domains.sim.shape[-2:]) / 4
+    widths = np.geomspace(NARROWEST, max(2 * NARROWEST, widest), WIDTHS)
+    return float(min(widths, key=apart))
+
+
 def _sharpened(domains: Domains, says: tuple[str, ...]) -> list[Proposal]:
     rings, ours, theirs = _powers(domains)
     ratio = ours / np.maximum(theirs, 1e-12)
     gain = np.clip(np.sqrt(ratio), 1, MOST_GAIN)[rings]
     filtered = _gained(gain)
-    soft = blurred(1.0)
+    soft, width = blurred(1.0), _width(domains)
 
     def unsharp(values: Values) -> Values:
         return _within(values + 1.5 * (values - soft(values)), domains)
@@ -188,12 +208,12 @@ def _sharpened(domains: Domains, says: tuple[str, ...]) -> list[Proposal]:
         ),
         Proposal(
             key="sim-blur",
-            title="simulation blurred as the field is",
+            title=f"simulation blurred as the field is (a Gaussian of {width:.2g} pixels)",
             kind="blur",
             domain="sim",
             family="reproduce",
             simplicity=PLAIN,
-            apply=_gained(np.clip(np.sqrt(1 / np.maximum(ratio, 1e-12)), 0, 1)[rings]),
+            apply=blurred(width),
             evidence=says,
         ),
     ]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from assay import (
+    alter_burnt,
     alter_channels,
     alter_detail,
     alter_light,
@@ -44,17 +45,25 @@ def _less_plain(one: Proposal) -> Proposal:
     return replace(one, simplicity=one.simplicity + FADED) if scale else one
 
 
+def as_burnt(domains: Domains, burnt: list[Proposal]) -> Domains:
+    """Let simulation be burnt out as the field is: what white takes of the detail is no blur."""
+    made_so = next((one for one in burnt if one.domain == "sim"), None)
+    return replace(domains, sim=made_so.apply(domains.sim)) if made_so else domains
+
+
 def _of_kind(domains: Domains) -> list[Proposal]:
     lost = alter_channels.lost_values(domains)
     orders = alter_orders.exchanges(domains)
     if domains.kind == "pictures":
+        burnt = alter_burnt.burnt(domains)
         return [
             *lost,
             *alter_pictures.turns(domains),
             alter_pictures.inverted(domains),
             *alter_light.light(domains),
+            *burnt,
             *alter_pictures.colour(domains),
-            *alter_detail.detail(domains),
+            *alter_detail.detail(as_burnt(domains, burnt)),
             *orders,
         ]
     common = [

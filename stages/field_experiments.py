@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.alterations import MATCHED
 from assay.explanations import Explained, Tried, explain
 from assay.gains import paired_gain
 from assay.intervals import Interval
@@ -20,7 +21,10 @@ from stages.reports.field import Ablated, Experiment, LagPoint, Triage
 
 Floats = NDArray[np.float64]
 
-MATCHED = 32  # in simplicity: what it is worth that simulation made so loses the same
+SUPPORTED = 32  # in simplicity: what it is worth that simulation made so loses the same
+FILTERS = ("blur", "sensor_noise")  # sharpening, or smoothing, changes more than what it undoes
+REFUTED = 0.25  # of the loss: simulation made so surely loses less
+RIVAL = 0.4  # of what is regained: what regains less takes no other claim's place
 CLAIMS = ("align", "rearrange", "restore", "lag")
 
 
@@ -116,11 +120,19 @@ class Experiments:
         if partner is None:
             return one.simplicity
         match = 1 - min(1.0, abs(partner.change.value - gap) / gap)
-        return one.simplicity - round(MATCHED * (match - 0.5))
+        return one.simplicity - round(SUPPORTED * (match - 0.5))
+
+    def _refuted(self, one: Alteration, gap: float) -> bool:
+        """Tell whether it may regain by other ways: simulation made so loses hardly anything."""
+        partner = self.partner(one)
+        pliable = one.kind in FILTERS or one.simplicity >= MATCHED
+        return pliable and partner is not None and partner.change.high < REFUTED * gap
 
     def explained(self, gap: float, *, alpha: float, margin: float) -> Explained:
         """Choose among the claims."""
         base = self.base["real"].scores
+        sound = [one for one in self.claims() if not self._refuted(one.alteration, gap)]
+        most = max((one.change.value for one in sound), default=0.0)
         tried = [
             Tried(
                 key=one.alteration.key,
@@ -132,6 +144,7 @@ class Experiments:
                 p_value=self.p_holm[one.alteration.key],
             )
             for one in self.claims()
+            if one in sound or one.change.value * RIVAL > most
         ]
         return explain(tried, self.base["real"].rows.groups, alpha=alpha, margin=margin)
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from assay.criteria import drop
 from assay.alter_burnt import BURNT
+from assay.criteria import drop
 from assay.explanations import Explained
 from assay.intervals import Interval
 from stages.field_experiments import Experiments, Told
@@ -16,7 +16,8 @@ LOSSY = ("sensor_noise", "blur", "dead_channel", "stuck_value")
 """What no alteration can give back: its cost shows where simulation is made so."""
 UNDOABLE = ("sensor_noise", "blur")
 """Of these what can be undone is tried: where that regains nothing, and something else regains half
-of the loss, simulation made so only shows that the model does not like it."""
+of the loss (of the others nearly all: nothing was gone), simulation made so only shows that the
+model does not like it."""
 ENOUGH = 0.5  # of the loss
 RULED = ("exchanged", "off_by_one", "mirrored")
 PART = 0.25  # of the loss: less is no suspect of its own
@@ -64,12 +65,13 @@ def suspects(
 ) -> tuple[list[Suspect], Interval]:
     """List the suspects by what they cost; and what remains beside the first."""
     least = max(margin, PART * gap.value)
-    made = [
-        _claimed(found, found.told[key], gap)
+    claimed = [
+        found.told[key]
         for key in explained.keys
         if found.told[key].alteration.evidence or found.told[key].change.value >= ENOUGH * gap.value
     ]
-    made += _reproduced(found, made, gap, least)
+    made = [_claimed(found, one, gap) for one in claimed]
+    made += _reproduced(found, claimed, made, gap, least)
     made += _of_labels(labels, gap, least)
     made = [one for one in made if one.cost is not None and one.cost.value > margin]
     made.sort(key=lambda one: -_worth(one))
@@ -114,12 +116,18 @@ def _claimed(found: Experiments, told: Told, gap: Interval) -> Suspect:
     )
 
 
+def _both_ways(found: Experiments, told: Told, gap: Interval) -> bool:
+    """Tell whether simulation made so loses too; a pliable undoing regains by other ways."""
+    partner = found.partner(told.alteration)
+    return partner is None or partner.change.value >= PART * gap.value
+
+
 def _reproduced(
-    found: Experiments, made: list[Suspect], gap: Interval, least: float
+    found: Experiments, claimed: list[Told], made: list[Suspect], gap: Interval, least: float
 ) -> list[Suspect]:
     """Suspect what cannot be undone, where simulation made alike loses as real rows do."""
     metric = found.metric
-    regained = max((it.cost.value for it in made if it.cost), default=0.0)
+    regained = max((it.change.value for it in claimed if _both_ways(found, it, gap)), default=0.0)
     added: list[Suspect] = []
     for told in found.told.values():
         one = told.alteration
@@ -135,7 +143,8 @@ def _reproduced(
             continue
         if undone and undone[0].cost is not None and undone[0].cost.value >= cost.value:
             continue
-        if one.kind in UNDOABLE and not undone and regained >= ENOUGH * gap.value:
+        enough = ENOUGH if one.kind in UNDOABLE else MOSTLY
+        if not undone and regained >= enough * gap.value:
             continue
         for it in undone:
             made.remove(it)

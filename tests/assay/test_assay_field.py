@@ -57,6 +57,48 @@ def test_filters_are_those_of_scipy():
     np.testing.assert_allclose(alter_detail.blurred(0.7)(picture), expected, atol=1e-12)
 
 
+def _pictures(channels, rows=60, side=16):
+    generator = np.random.default_rng(3)
+    made = ndimage.gaussian_filter(
+        generator.normal(size=(rows, channels, side, side)), (0, 0, 1, 1)
+    )
+    return np.clip(0.4 + made, 0, 1)
+
+
+def _proposed(sim, real):
+    return {one.key: one for one in propose(domains("pictures", sim, real), 40)[0]}
+
+
+@pytest.mark.parametrize("width", [0.8, 1.2, 2.0])
+def test_simulation_is_blurred_by_the_width_of_the_field_whatever_its_contrast(width):
+    sim = _pictures(1)
+    for contrast in (1.0, 0.3):
+        real = contrast * alter_detail.blurred(width)(sim)
+        made = _proposed(sim, real)["sim-blur"].apply(sim)
+        np.testing.assert_allclose(
+            made.std(axis=(2, 3)), (real / contrast).std(axis=(2, 3)), rtol=0.1, atol=0.005
+        )
+
+
+def test_a_picture_that_is_burnt_out_has_no_dead_channel_and_simulation_is_cut_off_alike():
+    sim = _pictures(3)
+    real = np.minimum(3 * sim, 1)
+    real[:30] = 1.0
+    found = _proposed(sim, real)
+    assert not [key for key in found if key.startswith(("mean-", "guess-", "sim-dead-"))]
+    made = found["sim-burnt"].apply(sim)
+    assert np.abs(made[30:] - real[30:]).mean() < 0.1
+    assert made.max() <= sim.max()
+
+
+def test_a_dead_colour_is_seen_through_what_shines_into_it_and_is_none_where_all_are_dark():
+    sim = _pictures(3)
+    leaking = sim.copy()
+    leaking[:, 2] = 0.18 * sim[:, 0]
+    assert "sim-dead-2" in _proposed(sim, leaking)
+    assert not [key for key in _proposed(sim, 0.1 * sim) if "dead" in key]
+
+
 def test_matched_quantiles_are_matched():
     generator = np.random.default_rng(0)
     sim, real = generator.gamma(2, 1, (4000, 1)), np.exp(generator.normal(size=(4000, 1)))
