@@ -134,6 +134,7 @@ def _scene(
     params: DiagnoseParams, inputs: Inputs, seen_by: "Situations", shares: "Shares"
 ) -> "Scene":
     from assay.scores import level
+    from stages import not_finite
     from stages.labels_needed import to_see
     from stages.scene import Scene
     from stages.suspicions import gathered, unexamined
@@ -173,6 +174,7 @@ def _scene(
         since=inputs.since,
         suspects=gathered(*_examined(inputs).values()),
         unexamined=unexamined(_examined(inputs)),
+        not_finite=not_finite.says(inputs.reference, inputs.candidate),
     )
 
 

@@ -29,7 +29,7 @@ def told(causes: tuple[Cause, ...], weighed: tuple[Weighed, ...], scene: Scene) 
     sure = {one.cause: one.confidence for one in weighed if one.cause is not None}
     losses = {"data": shares.data, **shares.parts}
     return DiagnoseReport(
-        verdict=verdicts.verdict(causes, scene, quiet=ranked[0].component == "none"),
+        verdict=_verdict(causes, scene, quiet=ranked[0].component == "none"),
         measured_as=scene.metric.word,
         metric=scene.metric.name,
         unit=scene.metric.unit,
@@ -59,6 +59,13 @@ def told(causes: tuple[Cause, ...], weighed: tuple[Weighed, ...], scene: Scene) 
         margin_share=scene.margin_share,
         agreement_within=scene.within,
     )
+
+
+def _verdict(causes: tuple[Cause, ...], scene: Scene, *, quiet: bool) -> str:
+    """Say first what no number stands for where no fault would be told before it."""
+    said = [verdicts.verdict(causes, scene, quiet=quiet), scene.not_finite]
+    nothing = all(cause.harmless for cause in causes)
+    return " ".join(said[::-1] if nothing else said).strip()
 
 
 def _finding(cause: Cause, confidence: float, scene: Scene) -> Finding:

@@ -53,6 +53,7 @@ class Scene:
     since: SinceAnswer | None = None
     suspects: Sequence[Suspect] = ()  # of all stages; a cause's own stands at its place there
     unexamined: Sequence[str] = ()  # by stages that could not answer, and why
+    not_finite: str = ""  # of raw outputs, see `not_finite.says`
 
     def levels(self) -> list[tuple[str, Metric, Interval]]:
         """Name each level with its metric, validation first and the deployment last."""
