@@ -183,6 +183,8 @@ def _boxes(ours: Floats, theirs: Floats) -> Iterator[_Form]:
 
 def _scaled(ours: Floats, theirs: Floats) -> Iterator[_Form]:
     slope, offset = _line(ours, theirs)
+    if np.ptp(theirs) == 0:  # a constant is no scale, and cannot be undone
+        return
     if abs(slope - 1) > ONE or abs(offset) > ONE * float(ours.std()):
         says = f"times {slope:.4g}, plus {offset:.4g}"
         made = slope * ours + offset

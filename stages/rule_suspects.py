@@ -133,13 +133,17 @@ def _rule(
 def _numbers(ours: "NDArray[Any]", theirs: "NDArray[Any]", cost: Estimate | None) -> list[Suspect]:
     from assay.output_relation import relation
 
+    finite = np.isfinite(ours) & np.isfinite(theirs)
+    if not finite.any():  # what was given were no numbers: that tells nothing of the rules
+        return []
     found = relation(ours[:, None], theirs[:, None], boxes=True)
     if found.name == "equal":
         return []
     kind = KINDS.get(found.name, "unknown")
     says = f": {found.says}" if found.says else ""
     title = f"The candidate's rule makes other numbers of the same outputs{says}."
-    line = f"They differ by {100 * apart(ours[:, None], theirs[:, None]):.3g} % of their spread."
+    spread = apart(ours[finite, None], theirs[finite, None])
+    line = f"They differ by {100 * spread:.3g} % of their spread."
     return [_rule(kind, title, [line], cost, explained=None if kind == "unknown" else 1.0)]
 
 

@@ -42,6 +42,7 @@ FORMS = {
     "other classes": ("unlike", logits(), logits(columns=4)),
     "nothing finite": ("unknown", logits(), logits() * np.nan),
     "another unit": ("scaled", logits(columns=1), logits(columns=1) * 1000 + 3),
+    "a constant": ("unknown", logits(columns=1), np.ones_like(logits(columns=1))),
 }
 
 
