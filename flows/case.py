@@ -1,6 +1,7 @@
 """A case: the model under examination, as its owner describes it in cases/NAME/case.yaml."""
 
 import difflib
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -177,6 +178,7 @@ class Train(_Part):
 
 
 METRICS = {"classification": ("accuracy",), "regression": ("r2", "mae")}
+BOUNDS = {"accuracy": (0.0, 1.0), "r2": (-math.inf, 1.0), "mae": (0.0, math.inf)}
 
 
 class Case(_Part):
@@ -208,6 +210,11 @@ class Case(_Part):
         if (self.classes is not None) != (self.task == "classification"):
             what = "state how many" if self.classes is None else "leave it out"
             raise ValueError(f"classes: a {self.task}: {what}")
+        low, high = BOUNDS[self.metric]
+        if self.reported is not None and not low <= self.reported <= high:
+            raise ValueError(
+                f"reported: {self.metric} lies from {low:g} to {high:g}; got {self.reported:g}"
+            )
         if self.unit is not None and self.task != "regression":
             raise ValueError("unit: of a regression's target; leave it out")
         if self.reference.recorded:

@@ -65,7 +65,7 @@ def field_rows(params: "AlterParams", inputs: "Inputs") -> FieldRows | NotApplic
 def _why_not(inputs: "Inputs", sim: Rows, real: Rows) -> str | None:
     if inputs.reference.model == "recorded":
         return "The reference is recorded, so that its model cannot be asked again."
-    for rows, name in ((sim, "simulation"), (real, "the field, of role diagnose,")):
+    for rows, name in ((sim, "simulation"), (real, "the field that have the role diagnose")):
         if len(rows) < LEAST_ROWS:
             number = len(rows) or "no"
             return f"There are {number} labelled rows of {name}: too few to tell what costs it."

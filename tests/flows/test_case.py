@@ -160,6 +160,12 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
         ),
         pytest.param(
             "title: Toy",
+            "title: Toy\nreported: 93",
+            "reported: accuracy lies from 0 to 1; got 93",
+            id="a reported share in per cent",
+        ),
+        pytest.param(
+            "title: Toy",
             "title: Toy\nbudget: 90",
             "budget: expected a time as in 90s, 10m or 2h; got '90'",
             id="a budget without its unit",
