@@ -117,9 +117,10 @@ def _own(
 
     difference, _ = pair.difference(params.atol, params.rtol)
     transform = None
-    if not difference.equal and pair.arrays is not None:
+    if not difference.equal:
         found = explain(
-            *pair.arrays,
+            pair.reference,
+            pair.candidate,
             max_depth=params.max_depth,
             accept=params.accept,
             names=params.columns,

@@ -12,12 +12,14 @@ MAX_CODES = 4096
 MIN_SEEN = 4  # values a code, in the mean: a table through fewer says little
 AGREE = 0.995  # of the values
 NAMED = 3
+MANY_RISES, NEARLY_ALL, GAIN = 16, 0.9, 1.05
 
 
 def codes(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     """Propose the table from the reference's codes to the candidate's, where it is one.
 
-    A table that only rises or falls is a map of numbers, and told by other explainers.
+    A table that only rises or falls, or rises by the same but for single falls, is a map of
+    numbers, and told by other explainers.
     """
     if not aligned(reference, candidate):
         return
@@ -33,6 +35,7 @@ def codes(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
         (table[at.ravel()] == got.ravel()).mean() < AGREE
         or (steps >= 0).all()
         or (steps <= 0).all()
+        or _is_line(steps / np.diff(known))
     ):
         return
     moved = [(int(a), int(b)) for a, b in zip(known, table, strict=True) if a != b]
@@ -46,6 +49,14 @@ def codes(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
         return np.where(known[places] == planes, table[places], planes)
 
     yield of_planes("code_table", f"{what}: {told}{more}", apply, cost=1.4, num_codes=len(known))
+
+
+def _is_line(rises: Array) -> bool:
+    """Say whether nearly all rises are one, that of no count: a line that starts again."""
+    usual = float(np.median(rises))
+    alike = np.abs(rises - usual) <= 1
+    usual = float(rises[alike].mean())  # a gain of 1.4 rises by 1 and by 2
+    return len(rises) >= MANY_RISES and usual > GAIN and bool(alike.mean() >= NEARLY_ALL)
 
 
 def _table(at: NDArray[np.intp], got: Array, size: int) -> Array:

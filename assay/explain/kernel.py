@@ -19,6 +19,8 @@ LEAST_SUM = 0.05  # of the weights' sizes: a kernel that sums to less is a deriv
 BOXES = (3, 5, 7)
 EXACT = 0.99999  # of squared correlation: a wider kernel would say no more
 SIGMAS = np.geomspace(0.3, 6, 14)
+WIDEST = 24  # px of a picture or fewer have no use for wider ones
+WIDE = np.geomspace(6, 24, 7)  # tried where the widest of the others fits best
 SIGMA_STEPS = 12
 MIN_SIDE = 5
 SNAP = 0.02  # relative, of a width to a round one
@@ -87,11 +89,15 @@ def _gaussian(left: Array, right: Array, axes: tuple[int, ...]) -> Iterator[Prop
     def fit(sigma: float) -> float:
         return correlation(_along(few, _bell(sigma), axes, "symmetric"), wanted)
 
-    fits = [fit(float(sigma)) for sigma in SIGMAS]
+    sigmas = SIGMAS
+    fits = [fit(float(sigma)) for sigma in sigmas]
+    if int(np.argmax(fits)) == len(sigmas) - 1 and max(map(left.shape.__getitem__, axes)) > WIDEST:
+        sigmas = WIDE
+        fits = [fit(float(sigma)) for sigma in sigmas]
     if max(fits) < FIT - BORDER:
         return
     best = int(np.argmax(fits))
-    low, high = float(SIGMAS[max(0, best - 1)]), float(SIGMAS[min(len(SIGMAS) - 1, best + 1)])
+    low, high = float(sigmas[max(0, best - 1)]), float(sigmas[min(len(sigmas) - 1, best + 1)])
     for _ in range(SIGMA_STEPS):
         third = (high - low) / 3
         if fit(low + third) < fit(high - third):

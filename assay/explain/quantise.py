@@ -8,7 +8,10 @@ from assay.explain.proposal import Array, Proposal, Samples, of_planes
 from assay.explain.score import aligned
 
 ON_GRID = 5e-3  # of a step
-MIN_LEVELS = 3
+MIN_LEVELS = 2
+FEW_LEVELS = 16  # that a staircase is given for step by step
+FINER = 4  # times as many values as levels has the reference, at least
+COARSE = 16  # a step of whole numbers, from which on each level may itself be rounded
 SATURATED = 0.005  # share of values at a bound
 HALF_MAX = 65504.0
 INTEGERS = (
@@ -27,6 +30,7 @@ def quantise(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
         half = reference.values.astype(np.float16).astype(np.float64)
     if np.isfinite(half).all() and np.allclose(half, candidate.values, rtol=1e-6, atol=0):
         yield of_planes("half_precision", "kept in half precision", _half, cost=1.1, bits=16)
+    yield from _few_levels(reference, candidate)
     planes = candidate.planes
     grids = [_grid(planes[:, channel]) for channel in range(planes.shape[1])]
     found = [grid for grid in grids if grid is not None]
@@ -43,6 +47,7 @@ def quantise(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     grid_steps = [float(v) for v in steps.ravel()]
     for way, verb, cut in (
         ("round", "rounded", np.rint),
+        ("round_up", "rounded (halves up)", lambda x: np.floor(x + 0.5)),
         ("floor", "cut down (not rounded)", np.floor),
         ("truncate", "cut towards zero", np.trunc),
     ):
@@ -50,6 +55,26 @@ def quantise(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
         yield of_planes(
             "quantise", name, _on_grid(origins, steps, cut), cost=1.2, step=grid_steps, way=way
         )
+
+
+def _few_levels(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
+    """Propose a staircase whose steps are where the reference's values change their level."""
+    x, y = reference.values.ravel(), candidate.values.ravel()
+    levels = np.unique(y)
+    if not 1 < len(levels) <= FEW_LEVELS or len(np.unique(x)) < FINER * len(levels):
+        return
+    lowest = np.array([x[y >= level].min() for level in levels[1:]])
+    highest = np.array([x[y < level].max() for level in levels[1:]])
+    edges = (lowest + highest) / 2
+    if (np.diff(edges) <= 0).any():
+        return
+    yield of_planes(
+        "quantise",
+        f"brought to {len(levels)} levels",
+        lambda planes: levels[np.searchsorted(edges, planes, side="right")],
+        cost=1.4,
+        levels=[float(level) for level in levels],
+    )
 
 
 def clip(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
@@ -102,7 +127,10 @@ def _grid(values: Array) -> tuple[float, float] | None:
     # Float noise splits a level in two: what is far below the median gap is no step.
     step = float(gaps[gaps > 1e-3 * np.median(gaps)].min())
     places = (levels - levels[0]) / step
-    if np.abs(places - np.rint(places)).max() > ON_GRID * max(1.0, 1e-2 * places[-1]):
+    slack = ON_GRID * max(1.0, 1e-2 * places[-1])
+    if step >= COARSE and (levels == np.rint(levels)).all():
+        slack = max(slack, 1 / step)  # as 0, 127 and 255 are steps of 127.5
+    if np.abs(places - np.rint(places)).max() > slack:
         return None
     # The smallest gap is rounded; the whole range gives the step to more digits.
     step = float((levels[-1] - levels[0]) / np.rint(places[-1]))
@@ -113,8 +141,10 @@ def _grid(values: Array) -> tuple[float, float] | None:
 def _on_grid(
     origins: Array, steps: Array, cut: Callable[[Array], Array]
 ) -> Callable[[Array], Array]:
-    # The small push keeps a value that is on the grid already from being cut below it.
-    return lambda planes: origins + steps * cut((planes - origins) / steps + 1e-9)
+    # The small push keeps a value that is on the grid already from being cut below it; one that
+    # is half way is rounded to the even one, as numpy does.
+    push = 0.0 if cut is np.rint else 1e-9
+    return lambda planes: origins + steps * cut((planes - origins) / steps + push)
 
 
 def _half(planes: Array) -> Array:

@@ -48,37 +48,48 @@ def turned_rows(
     reference: NDArray[Any], candidate: NDArray[Any], max_depth: int, ask: Ask
 ) -> Explanation | None:
     """Turn each row as it correlates best, and explain the rest."""
-    if reference.shape != candidate.shape or max_depth < 2:  # noqa: PLR2004
+    if reference.ndim != candidate.ndim or max_depth < 2:  # noqa: PLR2004
         return None
     if not (np.isfinite(reference).all() and np.isfinite(candidate).all()):
         return None
     axis = guess_channel_axis(reference.shape)
     start = Samples(values=reference.astype(np.float64), channel_axis=axis)
-    planes = start.planes
     wanted = Samples(values=candidate.astype(np.float64), channel_axis=axis).planes
-    if min(planes.shape[2:]) == 1:
+    found = _turned(start.planes, wanted) if min(start.planes.shape[2:]) > 1 else None
+    if found is None:
         return None
-    ways = [(kind, name, turn(planes)) for kind, name, turn in TURNS]
-    ways = [way for way in ways if way[2].shape == wanted.shape]
-    fits = np.array([_row_fit(made, wanted) for made in [planes, *(made for *_, made in ways)]])
-    best = fits.argmax(axis=0)
-    clear = (fits.max(axis=0) >= LIKE) & (fits.max(axis=0) >= fits[0] + CLEAR)
-    best = np.where(clear, best, 0)
-    used = [int(way) for way in np.unique(best) if way]
-    if not used or len(used) > MAX_TURNS or not _both(best > 0):
-        return None
-    turned = planes.copy()
-    for way in used:
-        turned[best == way] = ways[way - 1][2][best == way]
+    turned, best = found
     values = start.with_planes(turned).values
     then = ask(values, candidate, max_depth - 1) if not np.array_equal(values, candidate) else None
     if then is None and not np.allclose(values, candidate, rtol=NEAR, atol=NEAR):
         return None
+    used = [TURNS[way - 1] for way in np.unique(best) if way]
+    shares = [100 * float((best == way).mean()) for way in np.unique(best) if way]
     texts = [
-        f"{ways[w - 1][1]} on {100 * float((best == w).mean()):.0f} % of the rows" for w in used
+        f"{turn[1]} on {share:.0f} % of the rows" for turn, share in zip(used, shares, strict=True)
     ]
-    kinds = "+".join(ways[way - 1][0] for way in used)
+    kinds = "+".join(kind for kind, *_ in used)
     return prefixed(f"some_rows+{kinds}", ", ".join(texts) + " only", _share(best > 0), then)
+
+
+def _turned(planes: Array, wanted: Array) -> tuple[Array, NDArray[np.intp]] | None:
+    """Turn each row as it fits best: (planes, which turn of each row, from 1; 0 for none)."""
+    same_shape = planes.shape == wanted.shape
+    none = np.full(len(planes), -1.0)
+    ways = [planes, *(turn(planes) for *_, turn in TURNS)]
+    fits = np.array([_row_fit(way, wanted) if way.shape == wanted.shape else none for way in ways])
+    best = fits.argmax(axis=0)
+    clear = (fits.max(axis=0) >= LIKE) & (fits.max(axis=0) >= fits[0] + CLEAR)
+    best = np.where(clear, best, 0)
+    used = [int(way) for way in np.unique(best) if way]
+    # Where a turn changes the shape all rows were turned, and not all the same way.
+    several = _both(best > 0) if same_shape else len(used) > 1 and bool(best.all())
+    if not several or not 0 < len(used) <= MAX_TURNS:
+        return None
+    turned = np.empty(wanted.shape)
+    for way in np.unique(best):
+        turned[best == way] = ways[int(way)][best == way]
+    return turned, best
 
 
 def _row_fit(left: Array, right: Array) -> Array:

@@ -144,3 +144,36 @@ def test_a_linear_map_must_fit_rows_that_did_not_make_it():
 def test_units_are_known_by_their_line(slope, offset, text):
     assert text in known(slope, offset, 20.0)[2]
     assert known(1.234, 0.0, 20.0) is None
+
+
+INK = np.minimum(RNG.gamma(0.9, 5, (40, 8, 8)), 16).astype(int).astype(float)
+
+
+@pytest.mark.parametrize("gain", [1.4, 1.8, 2.6])
+def test_a_gain_that_runs_over_a_types_end_is_told_by_its_period(gain):
+    gain *= 255 / 16
+    found = explain(INK, (INK * gain).astype(np.int64).astype(np.uint8) / gain)
+    assert found.kind == "wrap"
+    assert found.parameters["period"] == pytest.approx(256 / gain, rel=0.02)
+
+
+@pytest.mark.parametrize("cut", [np.rint, np.trunc, lambda x: np.floor(x + 0.5)])
+def test_fractions_cast_to_two_whole_numbers_were_rounded(cut):
+    assert explain(INK / 16, cut(INK / 16)).kind == "quantise"
+
+
+def test_steps_of_a_half_are_found_where_each_level_was_cut_to_a_whole_number():
+    values = RNG.integers(0, 256, (20, 8, 8))
+    coarse = (127.5 * np.floor(values / 127.5)).astype(np.uint8)
+    assert explain(values, coarse).kind == "quantise"
+
+
+def test_a_line_in_a_table_leaves_nothing_but_rounding():
+    table = RNG.normal(5, 1, (40, 4))
+    table[:, 0] = 20 + 0.6 * RNG.normal(size=40)
+    mixed = table.copy()
+    mixed[:, 1] *= table[:, 0] / 40
+    assert explain(table, mixed) is None
+    other = table.copy()
+    other[:, 1] = np.round(table[:, 1] * 3.6, 1)
+    assert "affine" in explain(table, other).kind or explain(table, other).kind == "unit_ratio"

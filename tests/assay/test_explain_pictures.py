@@ -218,3 +218,11 @@ def test_a_case_adds_a_kind_of_its_own():
     found = explain(images, 255 * images * shade[..., None], more=[vignette])
     assert found.kind == "vignette+scale"
     assert explain(images, 255 * images * shade[..., None]) is None
+
+
+def test_a_wide_blur_is_a_blur_and_no_composition():
+    images = as_bytes(pictures(rows=4, height=72, width=72, times=1))
+    wide = np.rint(ndimage.gaussian_filter(images.astype(float), (0, 8, 8, 0), mode="mirror"))
+    found = explain(images, wide)
+    assert found.kind == "blur"
+    assert found.parameters["sigma"] == pytest.approx(8, rel=0.1)

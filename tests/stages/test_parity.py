@@ -88,7 +88,8 @@ def test_samples_of_several_shapes_are_compared_one_by_one(toy):
     fixed = [toys.step("flat", "flat_sum")]
     report = run(toy, [*crop, *fixed], [toys.step("decode"), *fixed]).report
     assert report.first_differing_step == "decode"
-    assert report.own[0].transform is None
+    assert report.own[0].transform.kind == "crop"
+    assert report.own[0].transform.name.endswith("(and so for 2 shapes)")
 
 
 def test_no_sample_is_drawn_where_pictures_are_off(toy):
