@@ -7,7 +7,7 @@ simulation's white, gives the field's quantiles; what it costs shows where simul
 import numpy as np
 
 from assay.alter_light import about
-from assay.alterations import PLAIN, SINGLE, Curve, Proposal, curved
+from assay.alterations import BURNT, PLAIN, SINGLE, Curve, Proposal, curved
 from assay.domains import Domains
 from assay.tensor_axes import Values
 
@@ -15,7 +15,6 @@ WHITE = 0.98  # of the range from simulation's black to its white
 MORE = 0.1  # of the places, beyond simulation's share, are white
 GAINS = np.geomspace(1.1, 12, 48)
 FITS = 0.5  # of the distance of the quantiles, at most, may be left
-BURNT = "sim-burnt"
 
 
 def burnt(domains: Domains) -> list[Proposal]:

@@ -46,6 +46,7 @@ RATIOS = {
 SNAP = 0.03  # in the logarithm
 
 SINGLE, PLAIN, FITTED, FILTERED, MATCHED, WHOLE = 10, 20, 30, 40, 60, 80
+BURNT = "sim-burnt"  # the key of simulation cut off at white, as nothing brings that back
 MISFIT = 25  # what an explanation loses that brings the distributions no closer
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from assay.alter_burnt import BURNT
+from assay.alterations import BURNT
 from assay.criteria import drop
 from assay.explanations import Explained
 from assay.intervals import Interval
