@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from sides.case_code import calling, load
 from stages.reports.parity import (
     ATOL,
     PARITY,
@@ -23,9 +22,7 @@ from stages.reports.swap import SWAP, SWAP_STEPS, SwapAnswer, SwapReport
 from stages.stage import FromCase, Needs, NotApplicable, Params, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from assay.explain.proposal import Explainer, Explanation, Proposal, Samples
+    from assay.explain.proposal import Explainer, Explanation
     from stages.step_pairs import Pair, Rows
 
 
@@ -64,6 +61,7 @@ class Outputs:
 
 def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: ARG001  written for it
     """Compare the chains slot by slot; name the difference that each step makes by itself."""
+    from stages.own_explainers import explainer
     from stages.parity_picture import draw, say
     from stages.step_pairs import chain, isolated
 
@@ -89,7 +87,7 @@ def run(params: ParityParams, inputs: Inputs, into: Path) -> Outputs:  # noqa: A
     for step in inputs.swap.steps if isinstance(inputs.swap, SwapReport) else []:
         alone = isolated(inputs.swap_steps, step.key, step.name)
         own |= {} if alone is None else {step.key: alone}
-    more = [_explainer(call, at) for at, call in enumerate(params.explainers)]
+    more = [explainer(call, at) for at, call in enumerate(params.explainers)]
     worst = [] if first is None else found[first][1][: params.num_pictures]
     report = ParityReport(
         chain=[step for step, _ in found],
@@ -135,17 +133,6 @@ def _own(
         equal=difference.equal,
         max_abs=difference.max_abs,
     )
-
-
-def _explainer(call: str, at: int) -> "Explainer":
-    """Load one of the case's own; what it raises is told with its line."""
-    function = load(call, f"explainers[{at}]")
-
-    def propose(reference: "Samples", candidate: "Samples") -> "Iterator[Proposal]":
-        with calling(f"explainers[{at}] ({call})"):
-            yield from function(reference, candidate)
-
-    return propose
 
 
 def _transform(found: "Explanation") -> Transform:
