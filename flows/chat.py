@@ -24,7 +24,7 @@ def tell(answer: Answer, page: str, form: Form, waived: str = "") -> str:
         form: for whom.
         waived: until when, by whom and why its gate is; nothing where it is not.
     """
-    lines = [f"{_bold('Gate ' + answer.gate.verdict, form)}: {_clean(answer.title, form)}"]
+    lines = [f"{_bold('Gate ' + answer.gate.verdict, form)}: {_clean(_short(answer.title), form)}"]
     for name, said in (*([("Waived", waived)] if waived else []), *_said(answer)):
         lines.append(f"{_bold(name, form)}: {_clean(_short(said), form)}")
     return "\n".join([*lines[: MOST_LINES - 1], f"{_bold('Page', form)}: {_clean(page, form)}"])

@@ -55,7 +55,7 @@ def test_a_waiver_is_one_of_the_lines_and_escaped(answer):
 
 
 def test_markdown_is_bold_where_it_names_and_escaped_where_it_tells(answer):
-    odd = answer.model_copy(update={"title": "A <b> & *c*"})
+    odd = answer.model_copy(update={"title": "A <b>\n\n& *c*"})
     text = tell(odd, "/w/report.html", "markdown")
     assert text.startswith("*Gate closed*: A &lt;b&gt; &amp; \u2217c\u2217")
     assert "*What broke*: Step `turn`" in text
