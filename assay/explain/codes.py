@@ -61,8 +61,10 @@ def _is_line(rises: Array) -> bool:
 
 def _table(at: NDArray[np.intp], got: Array, size: int) -> Array:
     """Give each code the candidate's most frequent one."""
-    pairs, counts = np.unique(np.stack([at, got]), axis=1, return_counts=True)
+    seen, place_of = np.unique(got, return_inverse=True)
+    pairs, counts = np.unique(at * len(seen) + place_of, return_counts=True)
     table = np.zeros(size)
-    for place in np.argsort(counts):
-        table[int(pairs[0, place])] = pairs[1, place]
+    for pair in pairs[np.argsort(counts, kind="stable")]:
+        code, place = divmod(int(pair), len(seen))
+        table[code] = seen[place]
     return table
