@@ -130,7 +130,8 @@ def misfit(domains: Domains, channels: Iterable[int], curves: dict[int, Curve]) 
     left = before = 0.0
     for at in channels:
         spread = max(float(domains.deviations[0][at]), 1e-12)
-        left += float(np.abs(curves[at](theirs[at]) - ours[at]).mean()) / spread
+        made = np.sort(curves[at](theirs[at]))  # a sign that is turned turns their order
+        left += float(np.abs(made - ours[at]).mean()) / spread
         before += float(np.abs(theirs[at] - ours[at]).mean()) / spread
     if before == 0:
         return 0.0

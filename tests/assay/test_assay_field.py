@@ -99,6 +99,15 @@ def test_a_dead_colour_is_seen_through_what_shines_into_it_and_is_none_where_all
     assert not [key for key in _proposed(sim, 0.1 * sim) if "dead" in key]
 
 
+def test_a_turned_sign_fits_the_distribution_that_it_turned():
+    sim = np.random.default_rng(0).gamma(2, size=(200, 3))
+    both = domains("table", sim, -sim)
+    curves = {0: alterations.straight(-1, 0)}
+    assert alterations.misfit(both, [0], curves) < 0.05
+    found = {one.key: one.simplicity for one in propose(both, 40)[0]}
+    assert found["inverted-0"] < found["standardise-0"]
+
+
 def test_matched_quantiles_are_matched():
     generator = np.random.default_rng(0)
     sim, real = generator.gamma(2, 1, (4000, 1)), np.exp(generator.normal(size=(4000, 1)))
