@@ -16,7 +16,8 @@ FIT = 0.98  # of the variation inside the border: a kernel that explains less is
 OFF_CENTRE = 0.05  # pixels: a kernel whose mass lies further off is a shift, told elsewhere
 BORDER = 0.1  # of the variation may differ at the border, before its kind is known
 LEAST_SUM = 0.05  # of the weights' sizes: a kernel that sums to less is a derivative
-BOXES = (3, 5, 7)
+BOXES = (3, 5, 7, 9, 11, 15, 21)
+WIDE_BOX, SIDES = 7, 4  # of a wider one a picture's side holds so many, at least
 EXACT = 0.99999  # of squared correlation: a wider kernel would say no more
 SIGMAS = np.geomspace(0.3, 6, 14)
 WIDEST = 24  # px of a picture or fewer have no use for wider ones
@@ -114,7 +115,10 @@ def _gaussian(left: Array, right: Array, axes: tuple[int, ...]) -> Iterator[Prop
 
 def _box(left: Array, right: Array, axes: tuple[int, ...]) -> Iterator[Proposal]:
     few, wanted = left[:MANY_ROWS], right[:MANY_ROWS]
+    side = min(left.shape[axis] for axis in axes)
     for size in BOXES:
+        if size > WIDE_BOX and SIDES * size > side:
+            return
         way = _separable(np.full(size, 1 / size), axes)
         if correlation(way(few, "symmetric"), wanted) >= FIT - BORDER:
             text = f"blurred (mean of {'x'.join([str(size)] * len(axes))})"

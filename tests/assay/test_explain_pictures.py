@@ -226,3 +226,10 @@ def test_a_wide_blur_is_a_blur_and_no_composition():
     found = explain(images, wide)
     assert found.kind == "blur"
     assert found.parameters["sigma"] == pytest.approx(8, rel=0.1)
+
+
+def test_a_wide_mean_is_a_blur():
+    images = as_bytes(pictures(rows=4, height=64, width=64, times=1))
+    mean = np.rint(ndimage.uniform_filter(images.astype(float), (1, 15, 15, 1), mode="mirror"))
+    found = explain(images, mean)
+    assert (found.kind, found.parameters.get("size")) == ("blur", 15)
