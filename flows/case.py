@@ -61,7 +61,10 @@ def _is_list(words: Any) -> Any:
 
 def _is_time(text: Any) -> Any:
     # Before its type is asked: 90 is what a person writes who does not know of units.
-    return stated(text if isinstance(text, str) else f"{text}")
+    try:
+        return stated(text if isinstance(text, str) else f"{text}")
+    except ValueError as error:  # what was got is told beside each fault
+        raise ValueError(str(error).partition(";")[0]) from None
 
 
 def _form(model: Any) -> str:

@@ -167,7 +167,7 @@ def test_a_like_side_keeps_what_it_states(workspace: Path) -> None:
         pytest.param(
             "title: Toy",
             "title: Toy\nbudget: 90",
-            "budget: expected a time as in 90s, 10m or 2h; got '90'",
+            "budget: expected a time as in 90s, 10m or 2h, got 90.",
             id="a budget without its unit",
         ),
         pytest.param(
