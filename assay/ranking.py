@@ -68,8 +68,11 @@ def _step(step: Different, shares: Shares, whole: Interval, margin: float, *, al
     if loss is None and alone:
         loss = whole  # the only step that differs is all of it
     by_itself = loss is not None and costs_nothing(loss, margin)
-    undone = free and not by_itself and loss is not None and loss.low > 0
-    if free and not by_itself:
+    costly = loss is not None and loss.low > 0
+    # Where the model or its rule makes up for a step, mending that step alone would do harm.
+    made_up = costly and loss is not None and whole.low <= 0 and whole.high < loss.low
+    undone = (free or made_up) and not by_itself and costly
+    if (free or made_up) and not by_itself:
         exchanged, loss = False, whole  # it is the whole chain that speaks for it
     spared = _changes_nothing(shares, step.key, loss, margin)
     harmless = free or by_itself or spared

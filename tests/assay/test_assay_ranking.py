@@ -56,3 +56,31 @@ def test_few_rows_leave_a_step_undecided_and_many_prove_it_harmless():
     few, many = ranked(60, 5, 3), ranked(4000, 20, 8)
     assert (few.harmless, few.undecided, few.strength) == (False, True, "weak")
     assert (many.harmless, many.undecided, many.strength) == (True, False, "strong")
+
+
+@pytest.mark.parametrize("rows", [100, 4000])
+def test_a_step_that_the_model_makes_up_for_is_not_accused_alone(rows):
+    right, wrong = np.ones(rows), np.zeros(rows)
+    answers = Answers(
+        sim=right,
+        on_sim=None,
+        # Either alone spoils every row, and both together none.
+        real={cell: wrong if len(cell) == 1 else right for cell in CELLS},
+        swaps={"00_turn": wrong},
+        sim_groups=None,
+        real_groups=np.arange(rows) % 20,
+    )
+    seen = Seen(
+        steps=[Different(key="00_turn", name="turn", kind="transpose")],
+        first_differing_step="turn",
+        model_differs=True,
+        raw_equal=False,
+        domains_part=False,
+    )
+    step = next(
+        cause
+        for cause in rank(attribute(answers), seen, margin=MARGIN)
+        if cause.component == "preprocessing"
+    )
+    assert step.undone
+    assert step.harmless or step.undecided
