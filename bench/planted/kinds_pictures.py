@@ -1,5 +1,7 @@
 """Faults of preprocessing that only pictures have: where pixels lie, and how they are rendered."""
 
+from typing import Any
+
 import numpy as np
 
 from bench.planted.draft import Draft
@@ -217,11 +219,24 @@ def lens(draft: Draft, severity: int, rng: Rng) -> str:
     )
 
 
+def _is_a_shift(order: np.ndarray[Any, Any], num: int) -> bool:
+    """Tell whether all tiles move alike, round the edges: that is a shift, which has a name."""
+    grid, own = order.reshape(num, num), np.arange(num * num).reshape(num, num)
+    return any(
+        np.array_equal(grid, np.roll(own, (down, right), axis=(0, 1)))
+        for down in range(num)
+        for right in range(num)
+    )
+
+
 @kind(WHERE, "unknown", "glyphs signs")
 def shuffled_tiles(draft: Draft, severity: int, rng: Rng) -> str:
     """Tiles of a picture in the wrong places, as a decoder of strips may put them."""
     num = (2, 3, 4)[severity]
-    order = rng.permutation(num * num).tolist()
+    order = rng.permutation(num * num)
+    while _is_a_shift(order, num):  # which has a name of its own
+        order = rng.permutation(num * num)
+    order = order.tolist()
     return draft.after(
         square(draft),
         f"""
