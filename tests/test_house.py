@@ -63,6 +63,13 @@ def test_a_module_is_named_for_what_it_holds():
     assert [str(name) for name in tracked() if {*name.parts[:-1], name.stem} & banned] == []
 
 
+def test_no_two_files_of_tests_have_one_name():
+    """Folders of tests are no packages: pytest would import one in place of the other."""
+    names = [name.name for name in python() if name.parts[0] == "tests" and len(name.parts) > 2]
+    twice = {name for name in names if names.count(name) > 1} - {"conftest.py", "__init__.py"}
+    assert not twice, sorted(twice)
+
+
 def test_only_tests_read_what_lies_beside_the_repository():
     beside = re.compile(r"\.\./shared\b|/shared/")
     outside = [name for name in tracked() if name.parts[0] != "tests"]
