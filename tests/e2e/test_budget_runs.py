@@ -14,7 +14,7 @@ from clone import Clone, make_clone
 
 pytestmark = pytest.mark.slow
 
-SLOW = itertools.count(400_000)  # permutations in `inputs`: some 15 seconds, each time anew
+SLOW = itertools.count(500_000)  # resamples in `inputs`: half a minute, each time anew
 WORDS = [sys.executable, "-m", "flows", "run", "toy", "--isolation", "process", "--json"]
 
 
@@ -32,8 +32,8 @@ def known(tmp_path_factory: pytest.TempPathFactory, api: str) -> Clone:
 def slow(known: Clone) -> Clone:
     """The same, but for one stage that nobody has to wait for."""
     text = (known.root / "params.yaml").read_text()
-    many = f"inputs:\\g<1>num_permutations: {next(SLOW)}"
-    text = re.sub(r"inputs:(\n(?: .*\n)*?  )num_permutations: \d+", many, text)
+    many = f"inputs:\\g<1>resamples: {next(SLOW)}"
+    text = re.sub(r"inputs:(\n(?: .*\n)*?  )resamples: \d+", many, text)
     (known.root / "params.yaml").write_text(text)
     return known
 
@@ -61,10 +61,10 @@ def is_partial(clone: Clone, answer: dict) -> None:
 
 def test_what_the_budget_has_no_time_for_is_named_and_the_next_run_is_whole(slow: Clone) -> None:
     words = ("run", "toy", "--isolation", "process", "--json")
-    done = slow.assay(*words, "--budget", "8s", status=1)
+    done = slow.assay(*words, "--budget", "12s", status=1)
     cut = json.loads(done.stdout)
-    assert cut["partial"] == "The budget of 8s ran out, so inputs was not examined"
-    assert " of 0:08" in done.stderr
+    assert cut["partial"] == "The budget of 12s ran out, so inputs was not examined"
+    assert " of 0:12" in done.stderr
     is_partial(slow, cut)
 
     whole = slow.run()
