@@ -56,4 +56,4 @@ def test_the_ladder_shows_real_labels_beside_those_of_simulation(tmp_path):
     assert "the probe helps anyway" in made
     assert "+25.0" in made
     assert "Not probed, batch statistics: No layer has any." in made
-    assert 'id="ladder-' in made or "3 ways to use them" in made
+    assert "3 ways to use them" in made
