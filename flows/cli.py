@@ -1,67 +1,26 @@
 """The command line: only click is imported here, so that `--help` answers at once."""
 
-import importlib
-import json
 import sys
-import traceback
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
+from flows import cli_traced, cli_triggered
+from flows.cli_words import USAGE, TellingGroup, answer, as_json, case_names, isolation, say
 from flows.scaffold.options import new_options
 
-Answer = tuple[Any, str, int]  # for --json, for people, exit status
 
-USAGE, BROKE, CANCELLED = 2, 3, 130
-
-as_json = click.option("--json", "json_", is_flag=True, help="Print one JSON document.")
-isolation = click.option(
-    "--isolation",
-    type=click.Choice(["auto", "docker", "process"]),
-    default="auto",
-    show_default=True,
-    help="Where stages run: containers, or plain processes of this host.",
+@click.group(
+    cls=TellingGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.version_option(package_name="assay")
+def main() -> None:
+    """Find what the gap between simulation and the field is made of, and prove the fix.
 
-
-def say(line: str) -> None:
-    """Report progress: on stderr, so that stdout holds the answer alone."""
-    click.echo(line, err=True)
-
-
-def answer(json_: bool, module: str, function: str, *args: Any) -> None:
-    """Run one command and leave with its exit status; errors are one message, never a traceback."""
-    try:
-        command: Callable[..., Answer] = getattr(
-            importlib.import_module(f"flows.commands.{module}"), function
-        )
-        data, text, status = command(*args)
-    except KeyboardInterrupt:
-        _fail(json_, "cancelled", CANCELLED)
-    except Exception as error:  # noqa: BLE001  the process ends here
-        known = status_of(error)
-        if known is None:  # a fault of ours: show where; never exit 1, which means a closed gate
-            traceback.print_exc()
-        _fail(json_, str(error), known or BROKE)
-    else:
-        # What went well is the answer, on stdout; what broke belongs beside the progress.
-        said = json.dumps(data, indent=2, allow_nan=False) if json_ else text
-        click.echo(said, err=not json_ and status >= USAGE)
-        sys.exit(status)
-
-
-def _fail(json_: bool, message: str, status: int) -> NoReturn:
-    say(message)
-    if json_:
-        click.echo(json.dumps({"error": message, "status": status}, indent=2))
-    sys.exit(status)
-
-
-def status_of(error: BaseException) -> int | None:
-    """Return the status that an error written for a person states; None for a fault of ours."""
-    stated: int | None = getattr(error, "exit_status", None)
-    return BROKE if stated is None and isinstance(error, OSError) else stated
+    Exit status: 0 done, gate open; 1 gate closed or abstained, or a partial answer; 2 could not
+    start; 3 broke on the way, resumable by the same command; 130 cancelled.
+    """
 
 
 def _budget(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
@@ -73,37 +32,8 @@ def _budget(_context: click.Context, _option: click.Parameter, text: str | None)
         raise click.BadParameter(str(error)) from None
 
 
-class _Group(click.Group):
-    """Usage errors are told like all others, also under --json."""
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        """Run a command line."""
-        try:
-            return super().main(*args, **{**settings, "standalone_mode": False})
-        except click.ClickException as error:
-            error.show()
-            if "--json" in sys.argv:
-                told = {"error": error.format_message(), "status": error.exit_code}
-                click.echo(json.dumps(told, indent=2))
-            sys.exit(error.exit_code)
-        except click.Abort:
-            sys.exit(CANCELLED)
-
-
-@click.group(
-    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.version_option(package_name="assay")
-def main() -> None:
-    """Find what the gap between simulation and the field is made of, and prove the fix.
-
-    Exit status: 0 done, gate open; 1 gate closed or abstained, or a partial answer; 2 could not
-    start; 3 broke on the way, resumable by the same command; 130 cancelled.
-    """
-
-
 @main.command()
-@click.argument("case", shell_complete=lambda *_: _case_names())
+@click.argument("case", shell_complete=lambda *_: case_names())
 @isolation
 @click.option(
     "--budget",
@@ -122,7 +52,7 @@ def run(case: str, isolation: str, budget: str | None, quiet: bool, json_: bool)
 
 
 @main.command()
-@click.argument("case", shell_complete=lambda *_: _case_names())
+@click.argument("case", shell_complete=lambda *_: case_names())
 @as_json
 def check(case: str, json_: bool) -> None:
     """Check CASE without running it: every fault at once, and what a run would do."""
@@ -137,7 +67,7 @@ def list_(json_: bool) -> None:
 
 
 @main.command()
-@click.argument("case", required=False, shell_complete=lambda *_: _case_names())
+@click.argument("case", required=False, shell_complete=lambda *_: case_names())
 @click.option(
     "--last", type=click.IntRange(min=1), default=10, show_default=True, help="How many runs."
 )
@@ -194,7 +124,7 @@ def new(case: str, json_: bool, **stated: Any) -> None:
 
 
 @main.command()
-@click.argument("case", shell_complete=lambda *_: _case_names())
+@click.argument("case", shell_complete=lambda *_: case_names())
 @click.option("--apply", "kind", metavar="KIND", help="Put this one into a new case and run it.")
 @click.option("--run", "run_id", metavar="RUN", help="Whose offers; the last finished by default.")
 @isolation
@@ -247,7 +177,7 @@ def contract() -> None:
 
 
 @contract.command("draft")
-@click.argument("case", shell_complete=lambda *_: _case_names())
+@click.argument("case", shell_complete=lambda *_: case_names())
 @click.option("--write", is_flag=True, help="Write it; else it is printed.")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @as_json
@@ -348,11 +278,5 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "assay", "_ASSAY_COMPLETE").source())
 
 
-def _case_names() -> list[str]:
-    from pathlib import Path
-
-    for folder in (Path.cwd(), *Path.cwd().parents):
-        found = sorted(path.parent.name for path in folder.glob("cases/*/case.yaml"))
-        if found:
-            return found
-    return []
+for _command in (*cli_traced.COMMANDS, *cli_triggered.COMMANDS):
+    main.add_command(_command)

@@ -6,7 +6,7 @@ from typing import Any
 
 from flows import workspace
 from flows.case import case_names, relative
-from flows.cli import Answer
+from flows.cli_words import Answer
 from flows.faults import Faults, plain, read_yaml
 from flows.investigation import Say
 from flows.scaffold.contract_draft import differences, draft

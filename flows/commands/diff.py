@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import workspace
-from flows.cli import Answer
+from flows.cli_words import Answer
 from lineage.artifacts import ArtifactMissing, read_artifact
 from lineage.provenance import RunRecord
 from lineage.run_diff import Change, RunDiff, compare

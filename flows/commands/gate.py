@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import looks_ledger, workspace
-from flows.cli import Answer
+from flows.cli_words import Answer
 from lineage import runs, waivers
 from lineage.provenance import RunRecord
 

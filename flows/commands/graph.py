@@ -10,7 +10,7 @@ from containers.job import Runner
 from containers.process_runner import ProcessRunner
 from flows import graph, workspace
 from flows.case import case_names, load_case
-from flows.cli import Answer
+from flows.cli_words import Answer
 from flows.faults import Faults, plain, read_yaml
 from flows.investigation import Say
 from flows.plan import ENVIRONMENTS, named

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from containers import images
 from containers.engine import connect
 from containers.keys import FAMILIES
-from flows.cli import Answer
+from flows.cli_words import Answer
 from flows.faults import Faults
 from flows.investigation import Say
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from flows import looks_ledger, workspace
 from flows.applied_case import Applied
 from flows.case import LoadedCase, load_case
-from flows.cli import Answer
+from flows.cli_words import Answer
 from flows.faults import Faults
 from flows.investigation import Say
 from lineage import runs

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import workspace
-from flows.cli import Answer
+from flows.cli_words import Answer
 from flows.faults import Faults
 from flows.investigation import Say
 from flows.scaffold.asked import WANTED, Asked, missing, with_flags

@@ -10,7 +10,7 @@ from typing import Any
 
 from flows import looks_ledger, server, workspace
 from flows.case import load_case
-from flows.cli import CANCELLED, USAGE, Answer, status_of
+from flows.cli_words import CANCELLED, USAGE, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
 from lineage import runs
 from lineage.provenance import RunRecord

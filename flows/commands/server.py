@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from flows import server, workspace
-from flows.cli import BROKE, Answer
+from flows.cli_words import BROKE, Answer
 from flows.investigation import Say
 
 

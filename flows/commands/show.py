@@ -11,7 +11,7 @@ from flows import graph, workspace
 from flows import server as own_server
 from flows.case import case_names, load_case
 from flows.case_privacy import refuse_exposed_samples
-from flows.cli import Answer
+from flows.cli_words import Answer
 from flows.faults import Faults
 from flows.plan import ENVIRONMENTS, plan, read_params
 from lineage import runs, waivers

@@ -1,0 +1,5 @@
+"""The commands about runs that start by themselves."""
+
+import click
+
+COMMANDS: tuple[click.Command, ...] = ()
