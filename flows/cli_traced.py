@@ -1,4 +1,4 @@
-"""The commands about kept runs: where a number comes from, whether it is whole, and how it travels."""
+"""The commands about kept runs: where a number is from, whether it is whole, how it travels."""
 
 import click
 
