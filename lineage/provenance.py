@@ -91,5 +91,6 @@ class RunRecord(BaseModel):
     started: str
     ended: str
     flow_run_id: str | None = None
+    of: str | None = None  # the run that this one repeats, wholly or from a stage on
     stages: list[Provenance] = []
     error: str | None = None

@@ -26,6 +26,19 @@ def tag_name(run_id: str) -> str:
     return f"run/{run_id}"
 
 
+def case_of(run_id: str) -> str:
+    """Return the case that a run is of; its id says it."""
+    return run_id.partition("-")[2].rpartition("-")[0]
+
+
+def list_ids(workspace: Path) -> list[str]:
+    """Return the ids of all runs, newest first."""
+    listed = git.text(
+        workspace, "for-each-ref", "--sort=-refname", "--format=%(refname:lstrip=3)", PREFIX
+    )
+    return listed.split()
+
+
 def tag_exists(workspace: Path, run_id: str) -> bool:
     """Tell whether a run was closed."""
     return bool(git.text(workspace, "for-each-ref", f"{PREFIX}{run_id}"))
@@ -79,9 +92,9 @@ def read_run(workspace: Path, which: str) -> RunRecord:
         RunUnknown: none or several answer to it.
     """
     run_id = find(workspace, which)
-    case = run_id.partition("-")[2].rpartition("-")[0]
+    path = f"cases/{case_of(run_id)}/run.json"
     try:
-        whole = git.run(workspace, "cat-file", "blob", f"{PREFIX}{run_id}:cases/{case}/run.json")
+        whole = git.run(workspace, "cat-file", "blob", f"{PREFIX}{run_id}:{path}")
     except git.GitError:  # its worktree was lost: the tag's message is all there is
         for record in list_runs(workspace):
             if record.id == run_id:
@@ -102,10 +115,7 @@ def find(workspace: Path, which: str) -> str:
     Raises:
         RunUnknown: none or several do.
     """
-    listed = git.text(
-        workspace, "for-each-ref", "--sort=-refname", "--format=%(refname:lstrip=3)", PREFIX
-    )
-    ids = listed.split()
+    ids = list_ids(workspace)
     done = [run for run in list_runs(workspace) if run.state == "done"]
     named = which.removeprefix("run/")
     if named == LATEST and done:

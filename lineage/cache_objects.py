@@ -1,0 +1,64 @@
+"""Objects of the cache, by what is in them: neither DVC's state nor a read-only mode is trusted.
+
+DVC takes an object that is still mode 0444 for whole, and one whose size and time are as they were.
+"""
+
+import os
+import shutil
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import file_digest
+from pathlib import Path
+from typing import Literal
+
+Damage = Literal["altered", "missing"]
+
+DAMAGED = ".assay/damaged"
+"""Where a workspace keeps what was taken out of the cache because it was not what it was named."""
+
+
+class CacheDamaged(Exception):  # noqa: N818 - reads as the fact that it is
+    """Something that nothing can make anew is damaged in the cache; the message names it."""
+
+    exit_status = 3
+
+
+def place(cache: Path, name: str) -> Path:
+    """Return where an object stands; `name` is its MD5, with `.dir` where it lists a folder."""
+    return cache / "files/md5" / name[:2] / name[2:]
+
+
+def look(cache: Path, name: str) -> Damage | None:
+    """Read one object and say what is wrong with it; None where it is what its name says."""
+    try:
+        with place(cache, name).open("rb") as file:
+            found = file_digest(file, "md5").hexdigest()
+    except FileNotFoundError:
+        return "missing"
+    except OSError:
+        return "altered"  # a disk that cannot read it, or something that is no file
+    return None if found == name.partition(".")[0] else "altered"
+
+
+def look_at(cache: Path, names: Collection[str]) -> Mapping[str, Damage]:
+    """Read objects, several at once as hashing lets go of the interpreter; returns the damaged."""
+    wanted = sorted(set(names))
+    if len(wanted) < 2:  # noqa: PLR2004 - no threads for one
+        found = [look(cache, name) for name in wanted]
+    else:
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 2)) as pool:
+            found = list(pool.map(lambda name: look(cache, name), wanted))
+    return {name: what for name, what in zip(wanted, found, strict=True) if what is not None}
+
+
+def set_aside(workspace: Path, cache: Path, name: str) -> Path:
+    """Take a damaged object out of the cache, so that it can be made or brought anew.
+
+    Returns:
+        Where it is kept, for whoever wants to know what happened to it.
+    """
+    target = workspace / DAMAGED / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    shutil.move(place(cache, name), target)
+    return target
