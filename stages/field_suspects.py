@@ -77,7 +77,7 @@ def suspects(
     made.sort(key=lambda one: -_worth(one))
     remaining = _remaining(made, gap)
     if remaining.low > 0 and remaining.value > max(margin, (1 - MOSTLY) * gap.value):
-        made.append(_rest(found, remaining, gap, bool(made), domains_part))
+        made.append(_rest(found, remaining, bool(made), domains_part))
     return made, remaining
 
 
@@ -281,15 +281,17 @@ def _remaining(made: list[Suspect], gap: Interval) -> Interval:
 
 
 def _rest(
-    found: Experiments, remaining: Interval, gap: Interval, beside: bool, domains_part: str | None
+    found: Experiments, remaining: Interval, beside: bool, domains_part: str | None
 ) -> Suspect:
     metric = found.metric
-    word = "beside what is named above" if beside else "and no alteration regains it"
+    title = "something in the field that no alteration tried makes up for"
+    if beside:
+        title = f"{metric.loss(remaining.value)} that what is named above does not make up for"
     tried = len(found.claims())
     return Suspect(
         component="data",
         kind="sim_to_real_gap" if domains_part else "unknown",
-        title=f"{metric.loss(remaining.value)} of {metric.loss(gap.value)} are lost {word}",
+        title=title,
         cost=estimate(remaining),
         explained=0.6 if beside else 0.8,
         evidence=[
