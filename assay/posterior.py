@@ -5,22 +5,26 @@ cases in which an answer with such evidence was among what had been planted. Ans
 each other, as two things may be broken at once: confidences need not add up to one.
 
 The model is a ridge logistic regression (Hoerl and Kennard 1970; le Cessie and van Houwelingen
-1992) over a handful of figures between 0 and 1; its coefficients are a table in `posterior_fit`,
-which says what they were fitted to.
+1992) over a handful of figures between 0 and 1, drawn not to 0 but to what a person would say
+(`posterior_prior`); its coefficients are a table in `posterior_fit`, which says what they were
+fitted to.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from assay.posterior_fit import COEFFICIENTS
+from assay.posterior_prior import PRIOR
 
-RIDGE = 0.5  # a coefficient of 1 costs what a quarter of an answer's log-likelihood may gain
-MOST_STEPS = 100
-SETTLED = 1e-8
+RIDGE = 1.0  # a coefficient is held to within about 1 of the prior where the answers say nothing
+FREE = 1e-6
+FACTOR = 3.0  # what a person says of a figure may be off by so much, and never by its sign
+MOST_STEPS = 2000
+SETTLED = 1e-12
 BIAS = "bias"
 
 
@@ -70,16 +74,21 @@ def fit(
     figures: Sequence[Mapping[str, float]],
     right: Sequence[bool],
     *,
-    weights: Sequence[float] | None = None,
+    prior: Mapping[str, float] = PRIOR,
     ridge: float = RIDGE,
 ) -> dict[str, float]:
-    """Fit the coefficients by Newton's method; the bias is not shrunk.
+    """Fit the coefficients, drawn towards those of a person and within a factor of them.
+
+    A figure that hardly varies among the answers would otherwise take any coefficient, and an
+    answer with other figures than theirs any confidence. (Logistic regression under a normal prior
+    whose mean is not 0, by L-BFGS-B of Byrd et al. 1995, which keeps bounds.)
 
     Args:
         figures: of each answer that was given, as a diagnosis reports them in `weighed`.
         right: whether it was among what had been planted.
-        weights: how much each counts; None: all alike.
-        ridge: what shrinks the coefficients, so that a figure that always decides stays finite.
+        prior: the coefficients to stay near to; a figure that has none is drawn to 0. Its bias
+            is where the fit starts, and is free.
+        ridge: how strongly they are drawn: the inverse of the prior's variance.
 
     Returns:
         Coefficients by the names of the figures, rounded so that they can be kept as text.
@@ -87,28 +96,45 @@ def fit(
     Raises:
         ValueError: there is no answer, or not one `right` for each.
 
-    >>> found = fit([{"a": 1.0}, {"a": 1.0}, {}, {}], [True, True, False, False])
+    >>> found = fit([{"a": 1.0}, {"a": 1.0}, {}, {}], [True, True, False, False], prior={"a": 1.0})
     >>> found["a"] > 1
     True
     """
+    from scipy.optimize import minimize
+
     if not figures or len(figures) != len(right):
         raise ValueError(f"one right or wrong an answer: {len(figures)} and {len(right)}")
-    names = sorted({name for one in figures for name in one})
+    names = sorted({name for one in figures for name in one} | (set(prior) - {BIAS}))
     table = np.array([[1.0, *(one.get(name, 0.0) for name in names)] for one in figures])
     truth = np.asarray(right, dtype=np.float64)
-    counts = np.ones(len(truth)) if weights is None else np.asarray(weights, dtype=np.float64)
-    shrink = np.full(table.shape[1], ridge)
-    shrink[0] = 1e-6
-    found = np.zeros(table.shape[1])
-    for _ in range(MOST_STEPS):
-        given = 1 / (1 + np.exp(-np.clip(table @ found, -30, 30)))
-        slope = table.T @ (counts * (truth - given)) - shrink * found
-        curve = (table * (counts * given * (1 - given))[:, None]).T @ table + np.diag(shrink)
-        step = np.linalg.solve(curve, slope)
-        found += np.clip(step, -2, 2)  # far from the end Newton's step may overshoot
-        if np.abs(step).max() < SETTLED:
-            break
-    return {name: round(float(value), 4) for name, value in zip([BIAS, *names], found, strict=True)}
+    near = np.array([prior.get(name, 0.0) for name in (BIAS, *names)])
+    drawn = np.array([FREE, *[ridge] * len(names)])
+
+    def cost(found: Any) -> tuple[float, Any]:
+        log_odds = table @ found
+        loss = np.sum(np.logaddexp(0.0, log_odds) - truth * log_odds)
+        slope = table.T @ (1 / (1 + np.exp(-log_odds)) - truth)
+        away = found - near
+        return float(loss + (drawn * away**2).sum() / 2), slope + drawn * away
+
+    bounds = [(None, None), *(_around(value) for value in near[1:])]
+    found = minimize(
+        cost,
+        near,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": MOST_STEPS, "ftol": SETTLED},
+    )
+    values = zip([BIAS, *names], found.x, strict=True)
+    return {name: round(float(value), 4) for name, value in values}
+
+
+def _around(value: float) -> tuple[float | None, float | None]:
+    if value == 0:
+        return None, None
+    low, high = sorted((value / FACTOR, value * FACTOR))
+    return low, high
 
 
 def calibration_error(confidences: Sequence[float], right: Sequence[bool], bins: int = 10) -> float:

@@ -17,14 +17,14 @@ def planted(num_rows, seed=0):
 
 def test_a_fit_finds_the_coefficients_that_made_the_answers():
     figures, right = planted(4000)
-    found = fit(figures, right)
+    found = fit(figures, right, prior={})
     assert found["bias"] == pytest.approx(-2.0, abs=0.3)
     assert found["clear"] == pytest.approx(4.0, abs=0.4)
     assert found["named"] == pytest.approx(1.0, abs=0.3)
 
 
 def test_what_was_fitted_is_calibrated_on_answers_that_it_never_saw():
-    found = fit(*planted(2000))
+    found = fit(*planted(2000), prior={})
     figures, right = planted(2000, seed=1)
     stated = [confidence(one, found) for one in figures]
     assert calibration_error(stated, right) < 0.05
@@ -38,6 +38,19 @@ def test_a_figure_that_always_decides_stays_finite():
 def test_the_order_of_the_answers_changes_no_coefficient():
     figures, right = planted(300)
     assert fit(figures, right) == pytest.approx(fit(figures[::-1], right[::-1]), abs=1e-3)
+
+
+def test_what_the_answers_say_nothing_of_stays_what_a_person_said():
+    figures, right = planted(500)
+    found = fit(figures, right, prior={"clear": 1.0, "fact": 4.5, "harmless": -4.0})
+    assert (found["fact"], found["harmless"]) == (4.5, -4.0)
+
+
+def test_no_coefficient_turns_against_what_its_figure_means():
+    figures, right = planted(500)
+    found = fit(figures, [not one for one in right], prior={"clear": 1.0, "named": 1.0})
+    assert found["clear"] == pytest.approx(1 / 3, abs=1e-3)
+    assert found["named"] == pytest.approx(1 / 3, abs=1e-3)
 
 
 def test_no_answer_is_no_fit():
