@@ -127,11 +127,17 @@ def choose_device(wanted: str) -> str:
 
 
 def as_function(model: Any, what: str, device: str) -> Predict:
-    """Wrap a torch module (in evaluation mode) or any callable as numpy in, (rows, outputs) out."""
+    """Wrap a torch module (in evaluation mode) or any callable as numpy in, (rows, outputs) out.
+
+    A module that is in training mode as a whole was told nothing yet. One that was put into
+    evaluation mode but for some layers answers here as it does where it serves.
+    """
     torch = sys.modules.get("torch")
     ask = model
     if torch is not None and isinstance(model, torch.nn.Module):
-        model.eval().to(device)
+        if model.training:  # as torch makes it
+            model.eval()
+        model.to(device)
 
         def ask(batch: NDArray[Any]) -> Any:
             with torch.no_grad():

@@ -230,3 +230,34 @@ def test_a_program_is_a_model_given_the_weights(tmp_path, monkeypatch):
             )
         with pytest.raises(NoLayers, match="A program does not show its layers"):
             model.reading(["fc"])
+
+
+@pytest.mark.parametrize(
+    ("built", "differ"),
+    [
+        pytest.param("net", False, id="as torch makes it: it is put into evaluation mode"),
+        pytest.param("net.eval()", False, id="in evaluation mode as a whole"),
+        pytest.param("left(net.eval())", True, id="one layer of it left in training mode stays"),
+    ],
+)
+def test_a_layer_that_serves_in_training_mode_answers_so_here(tmp_path, monkeypatch, built, differ):
+    code = f"""
+from torch import nn
+
+def left(net):
+    net[0].train()
+    return net
+
+def build(folder):
+    net = nn.Sequential(nn.Dropout(0.5))
+    return {built}
+"""
+    (tmp_path / "dropping_net.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "dropping_net", None)
+    del sys.modules["dropping_net"]
+    rows = np.ones((64, 32), np.float32)
+    with opened("dropping_net:build", "candidate.model", tmp_path, "cpu") as model:
+        assert (not np.array_equal(model.ask(rows), model.ask(rows))) == differ
+        assert bool(model.training()) == differ
+    del sys.modules["dropping_net"]
