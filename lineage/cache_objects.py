@@ -3,10 +3,12 @@
 DVC takes an object that is still mode 0444 for whole, and one whose size and time are as they were.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from typing import Literal
@@ -18,9 +20,16 @@ DAMAGED = ".assay/damaged"
 
 
 class CacheDamaged(Exception):  # noqa: N818 - reads as the fact that it is
-    """Something that nothing can make anew is damaged in the cache; the message names it."""
+    """Data that no stage can make anew is damaged in the cache; the message names it."""
 
     exit_status = 3
+
+    def __init__(self, path: str, place: Path) -> None:
+        super().__init__(
+            f"The cache holds {path} damaged: {place} is not what its name says. Take it out with "
+            f"`assay verify --mend`, then bring it with `assay pull` or `dvc pull {path}.dvc`, or "
+            f"put the file back from where it came and `dvc add {path}`."
+        )
 
 
 def place(cache: Path, name: str) -> Path:
@@ -49,6 +58,35 @@ def look_at(cache: Path, names: Collection[str]) -> Mapping[str, Damage]:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 2)) as pool:
             found = list(pool.map(lambda name: look(cache, name), wanted))
     return {name: what for name, what in zip(wanted, found, strict=True) if what is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class LookedThrough:
+    """What was read."""
+
+    listed: Mapping[str, Mapping[str, str]]  # of each whole `.dir`: path -> MD5
+    objects: frozenset[str]  # all that were read
+    damaged: Mapping[str, Damage]
+
+
+def look_through(cache: Path, names: Collection[str]) -> LookedThrough:
+    """Read objects and all that their lists name; what a damaged list names is not asked for."""
+    own = set(names)
+    damaged = dict(look_at(cache, own))
+    folders = [name for name in own if name.endswith(".dir") and name not in damaged]
+    listed = {name: members(cache, name) for name in folders}
+    inner = {name for files in listed.values() for name in files.values()} - own
+    damaged |= look_at(cache, inner)
+    return LookedThrough(listed, frozenset(own | inner), damaged)
+
+
+def members(cache: Path, name: str) -> dict[str, str]:
+    """Return {path: MD5} of a folder's list; nothing where it is missing or no list."""
+    try:
+        listed = json.loads(place(cache, name).read_bytes())
+        return {str(one["relpath"]): str(one["md5"]) for one in listed}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
 
 
 def set_aside(workspace: Path, cache: Path, name: str) -> Path:

@@ -8,7 +8,7 @@ query, and one entry of dvc.lock is replaced as text.
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from lineage import atomic, dvc_yaml, lock_text, yaml12
+from lineage.cache_objects import CacheDamaged, Damage, look_at, look_through, place
 from lineage.cache_writes import cache_writes
 from lineage.row import Row
+from lineage.touched import Touched
 
 _NOT_HASHED = ["size", "nfiles"]  # of an entry, as in DVC's own key of the run cache
 
@@ -50,6 +52,7 @@ class DvcRepo:
         self._depth = 0
         self._kept: dict[Path, tuple[tuple[int, int, int], Any]] = {}
         self._files: dict[str, tuple[Any, Any]] = {}
+        self._touched = Touched()
 
     @cached_property
     def _repo(self) -> Any:
@@ -144,6 +147,10 @@ class DvcRepo:
         from dvc_data.fsutils import _localfs_info
         from dvc_data.hashfile.build import _get_hashes
 
+        for path in self._touched.see(dep.fs_path for dep in _plain_deps(stage)):
+            self._repo.state.hashes.delete(
+                path
+            )  # else an edit that keeps size and time is not seen
         found: dict[str, Any] = {}
         files: dict[str, str] = {}
         for dep in _plain_deps(stage):
@@ -157,6 +164,10 @@ class DvcRepo:
         hashed = _get_hashes(list(files), self._repo.fs, "md5", infos, state=self._repo.state)
         found.update({files[path]: (meta, info) for path, (meta, info, _) in hashed.items()})
         return found
+
+    def _forget_touched(self, places: Iterable[str]) -> None:
+        for path in self._touched.see(places):
+            self._repo.state.hashes.delete(path)  # DVC sees no edit that keeps size and time
 
     def set_deps(self, stage: Any, deps: Deps) -> None:
         """Give a stage these hashes, and the params that the files now state."""
@@ -179,7 +190,7 @@ class DvcRepo:
                 values[key] = dpath.get(content, key, separator=".")
             except KeyError:
                 raise GraphStale(
-                    f"{self.relative(param)} has no {key}, on which {stage_name(param.stage)} "
+                    f"{self.relative(param)} has no {key}, on which {param.stage.name} "
                     "depends. Write the graph anew with `make plan`."
                 ) from None
         return values
@@ -240,8 +251,13 @@ class DvcRepo:
         """Tell whether all that the stage's outputs say is in the cache."""
         return bool(stage.outs_cached())
 
+    def damaged(self, entry: Mapping[str, Any]) -> Mapping[str, Damage]:
+        """Read all that an entry says is in the cache, and return what is not what it is named."""
+        return look_through(self.cache_dir, [out["md5"] for out in entry["outs"]]).damaged
+
     def in_place(self, stage: Any) -> bool:
         """Tell whether the outputs stand in the workspace as the stage says, and in the cache."""
+        self._forget_touched(out.fs_path for out in stage.outs)
         return not any(out.status() for out in stage.outs)
 
     def members(self, stage: Any, paths: Iterable[str]) -> dict[str, Any]:
@@ -273,9 +289,17 @@ class DvcRepo:
             out.remove()
             out.checkout(force=True)
             out.ignore()
+            self._touched.see([out.fs_path])
 
-    def store(self, stage: Any) -> tuple[Mapping[str, Any], str]:
+    def store(
+        self, stage: Any, take_out: Callable[[Mapping[str, Damage]], None]
+    ) -> tuple[Mapping[str, Any], str]:
         """Put the outputs that stand in the workspace into the cache.
+
+        Args:
+            stage: the stage.
+            take_out: called with objects that the cache has already, and damaged: DVC would keep
+                them, and put them in place of what was made.
 
         Returns:
             The new entry, which nothing knows of until it is recorded, and its origin.
@@ -287,7 +311,11 @@ class DvcRepo:
         with cache_writes(self.cache_dir):
             for out in stage.outs:
                 out.save()
+                names = [out.hash_info.value, *(info.value for _, _, info in out.obj or ())]
+                there = [name for name in names if place(self.cache_dir, name).exists()]
+                take_out(look_at(self.cache_dir, there))
                 out.commit()
+                self._touched.see([out.fs_path])
         entry = self.entry(stage)
         return entry, self.origin(entry)
 
@@ -314,13 +342,21 @@ class DvcRepo:
         self._kept[path] = (signature, {"schema": "2.0", **before, "stages": stages})
 
     def checkout_data(self, files: list[str]) -> None:
-        """Bring what `.dvc` files name from the cache; what the cache lacks stays away."""
+        """Bring what `.dvc` files name from the cache; what the cache lacks stays away.
+
+        Raises:
+            CacheDamaged: it holds something else under that name.
+        """
         from dvc.dvcfile import load_file
 
         for name in files:
-            load_file(self._repo, str(self.root / name)).stage.checkout(
-                allow_missing=True, force=True
-            )
+            stage = load_file(self._repo, str(self.root / name)).stage
+            wanted = [out.hash_info.value for out in stage.outs if out.hash_info.value]
+            found = look_through(self.cache_dir, wanted)
+            altered = [one for one, what in found.damaged.items() if what == "altered"]
+            if altered:
+                raise CacheDamaged(name.removesuffix(".dvc"), place(self.cache_dir, altered[0]))
+            stage.checkout(allow_missing=True, force=True)
 
 
 def cache_of(workspace: Path) -> Path:
@@ -330,39 +366,6 @@ def cache_of(workspace: Path) -> Path:
     dvc_dir = workspace / ".dvc"
     stated = Config(str(dvc_dir))["cache"].get("dir")
     return Path(stated) if stated else dvc_dir / "cache"
-
-
-def link_types(cache: Path) -> str:
-    """Return DVC's `cache.type` for a cache's file system: reflinks, or else hard links.
-
-    `reflink,hardlink,copy` leaves copies beside the cache where there are no reflinks, since DVC
-    takes a plain file for a reflink.
-
-    Raises:
-        CacheUnwritable: the cache's disk refuses.
-    """
-    import tempfile
-
-    from dvc_objects.fs import system
-
-    reflink: Any = system.reflink
-
-    with cache_writes(cache):
-        cache.mkdir(parents=True, exist_ok=True)
-        probe = tempfile.TemporaryDirectory(dir=cache, prefix=".probe-")
-    with probe as folder, cache_writes(cache):
-        source = Path(folder) / "source"
-        source.write_bytes(b"x")
-        try:
-            reflink(str(source), str(Path(folder) / "copy"))
-        except (OSError, NotImplementedError):
-            return "hardlink,copy"
-    return "reflink,copy"
-
-
-def stage_name(stage: Any) -> str:
-    """Return a stage's name for a person."""
-    return str(stage.name)
 
 
 def _plain_deps(stage: Any) -> list[Any]:

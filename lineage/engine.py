@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from containers.job import Runner
 from lineage import atomic
+from lineage.aside import Aside
 from lineage.cache_writes import cache_writes
 from lineage.dvc_repo import Deps, DvcRepo, Found
 from lineage.dvc_yaml import ENVIRONMENTS, param_key
@@ -88,9 +89,10 @@ class Engine:
             Cancelled: it was cancelled while another process worked on the same stage.
         """
         with stage_fence(row, self.root, on_line, cancel):
-            stage, before, outcome = self._look_up(row)
+            aside = Aside(row.name, self.root, on_line)
+            stage, before, outcome = self._look_up(row, aside)
             if outcome is None:
-                outcome = self._run(row, stage, before, on_line, cancel)
+                outcome = self._run(row, stage, before, aside, cancel)
             self._note(outcome.provenance)
             return outcome
 
@@ -101,7 +103,7 @@ class Engine:
             InputMissing, EnvironmentStale, GraphStale, Cancelled: as `advance` does.
         """
         with stage_fence(row, self.root, on_line, cancel):
-            _, _, outcome = self._look_up(row)
+            _, _, outcome = self._look_up(row, Aside(row.name, self.root, on_line))
             if outcome is not None:
                 self._note(outcome.provenance)
             return outcome
@@ -116,7 +118,7 @@ class Engine:
             self._environments[row.image] = self.runner.environment_key(row.image)
         return self._environments[row.image]
 
-    def _look_up(self, row: Row) -> tuple[Any, Deps, Outcome | None]:
+    def _look_up(self, row: Row, aside: Aside) -> tuple[Any, Deps, Outcome | None]:
         self._environment(row)
         with self._repo.locked():
             self._check_environment(row)
@@ -124,18 +126,21 @@ class Engine:
             before = self._repo.deps(stage)
             _check_inputs(row, before)
             self._repo.set_deps(stage, before)
-            return stage, before, self._known(row, stage, before)
+            return stage, before, self._known(row, stage, before, aside)
 
-    def _known(self, row: Row, stage: Any, before: Deps) -> Outcome | None:
+    def _known(self, row: Row, stage: Any, before: Deps, aside: Aside) -> Outcome | None:
         wanted = self._repo.entry(stage)
         for found in self._repo.candidates(row, wanted):
+            damaged = self._repo.damaged(found.entry)
+            if damaged:
+                aside.take_out(self._repo.cache_dir, damaged)
+                continue
             self._repo.set_outs(stage, found.entry)
             if found.locked and self._repo.in_place(stage):
                 return self._told("unchanged", row, stage, before, found)
-            if self._repo.in_cache(stage):
-                self._repo.checkout(stage)
-                self._repo.write_lock(row, self._repo.entry(stage))
-                return self._told("restored", row, stage, before, found)
+            self._repo.checkout(stage)
+            self._repo.write_lock(row, self._repo.entry(stage))
+            return self._told("restored", row, stage, before, found)
         return None
 
     def _told(
@@ -152,7 +157,7 @@ class Engine:
         return Outcome(how, self._witness(row, before).heard(how, outputs, made))
 
     def _run(
-        self, row: Row, stage: Any, before: Deps, on_line: OnLine, cancel: threading.Event
+        self, row: Row, stage: Any, before: Deps, aside: Aside, cancel: threading.Event
     ) -> Outcome:
         started = datetime.now(UTC)
         witness = self._witness(row, before)
@@ -164,7 +169,7 @@ class Engine:
                     self.runner,
                     folder,
                     run_id=self.run_id,
-                    on_line=on_line,
+                    on_line=aside.say,
                     cancel=cancel,
                     logs=self.logs,
                 )
@@ -180,15 +185,19 @@ class Engine:
                 self._repo.set_deps(stage, after)
                 _check_params(row, was, self._repo.entry(stage).get("params"))
                 with accepted(row, self.root, folder):
-                    entry, origin = self._repo.store(stage)
+                    cache = self._repo.cache_dir
+                    entry, origin = self._repo.store(
+                        stage, lambda damaged: aside.take_out(cache, damaged)
+                    )
                     made = witness.saw(
                         "ran",
                         executed,
                         started,
                         after=_md5s(after),
                         outputs=self._outputs(row, stage),
+                        set_aside=aside.names,
                     )
-                    with cache_writes(self._repo.cache_dir):
+                    with cache_writes(cache):
                         atomic.write(self._origin_path(origin), made.model_dump_json(indent=2))
                     self._repo.record(row, entry, origin)
         return Outcome("ran", made)

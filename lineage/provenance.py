@@ -66,6 +66,7 @@ class Provenance(BaseModel):
     log_sha256: str | None = None
     inside: dict[str, Any] | None = None  # what the process saw of itself
     host: dict[str, Any] | None = None
+    set_aside: list[str] = []  # objects that were damaged in the cache, so that it ran once more
 
 
 class RunRecord(BaseModel):

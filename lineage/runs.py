@@ -17,11 +17,12 @@ from containers.owner import Owner
 from containers.reap import reap
 from lineage import atomic, git
 from lineage.artifacts import open_artifact
-from lineage.dvc_repo import DvcRepo, cache_of, link_types
+from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
 from lineage.execute import RUNS
 from lineage.fence import fence_or_skip
+from lineage.link_types import link_types
 from lineage.provenance import Provenance, RunRecord
 from lineage.run_tags import RunUnknown, list_runs, read_run, tag, tag_exists, tag_name
 from lineage.snapshot import MAX_BYTES, SnapshotRefused, snapshot

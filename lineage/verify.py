@@ -1,13 +1,12 @@
 """Is all that runs have made still there and whole? Every object is read, each one once."""
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lineage import git, yaml12
-from lineage.cache_objects import Damage, look_at, place
+from lineage.cache_objects import Damage, look_through, members, place
 from lineage.run_tags import PREFIX, case_of, find, list_ids
 
 
@@ -78,20 +77,15 @@ def verify_runs(workspace: Path, runs: Sequence[str] | None = None) -> Verified:
     asked = list_ids(workspace) if runs is None else list(runs)
     named = _named_by(workspace, asked)
     own = {one.name for ones in named.values() for one in ones}
-    bad = dict(look_at(cache, own))
-    # What a damaged list names is not to be trusted.
-    folders = [name for name in own if name.endswith(".dir") and name not in bad]
-    listed = {name: _members(cache, name) for name in folders}
-    inner = {name for members in listed.values() for name in members.values()} - own
-    bad |= look_at(cache, inner)
-    objects = own | inner
+    read = look_through(cache, own)
+    bad = read.damaged
     if bad and runs is not None:
         named = _named_by(workspace, list_ids(workspace))
-    needs = _needs(cache, named, listed, bad)
+    needs = _needs(cache, named, read.listed, bad)
     return Verified(
         runs=tuple(asked),
-        num_objects=len(objects),
-        size_bytes=sum(_size(place(cache, name)) for name in objects),
+        num_objects=len(read.objects),
+        size_bytes=sum(_size(place(cache, name)) for name in read.objects),
         damaged=tuple(
             Damaged(name=name, path=place(cache, name), what=bad[name], needed=tuple(needs[name]))
             for name in sorted(bad, key=lambda name: (needs[name][0].run, needs[name][0].path))
@@ -114,7 +108,7 @@ def _needs(
             if not one.name.endswith(".dir"):
                 continue
             if one.name not in known:
-                known[one.name] = {} if one.name in found else _members(cache, one.name)
+                known[one.name] = {} if one.name in found else members(cache, one.name)
             for inner, name in known[one.name].items():
                 if name in found:
                     path = f"{one.path}/{inner}"
@@ -153,15 +147,6 @@ def _entries(content: Any, *, is_lock: bool) -> list[tuple[str, Any]]:
 def _is_shown(path: str, run: str) -> bool:
     """Tell whether a run saw this `.dvc` file: not that of another case."""
     return not path.startswith("cases/") or path.startswith(f"cases/{case_of(run)}/")
-
-
-def _members(cache: Path, name: str) -> dict[str, str]:
-    """Return {path: MD5} of a folder's list; nothing where it is missing or no list."""
-    try:
-        listed = json.loads(place(cache, name).read_bytes())
-        return {str(one["relpath"]): str(one["md5"]) for one in listed}
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
 
 
 def _size(path: Path) -> int:

@@ -1,6 +1,6 @@
 """Writes down how a stage came to be: from its process, or from what was written when it ran."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -29,6 +29,7 @@ class Witness:
         *,
         after: Mapping[str, str | None] | None = None,
         outputs: Mapping[str, str] | None = None,
+        set_aside: Sequence[str] = (),
     ) -> Provenance:
         """Return the provenance of a stage whose process ran here.
 
@@ -38,6 +39,7 @@ class Witness:
             started: when it was asked for.
             after: what the dependencies hashed to when it had ended; None where nobody looked.
             outputs: what it made.
+            set_aside: what was damaged in the cache, so that it ran.
         """
         ended = executed.exit
         made = self._plain(how, outputs or {}, after or {})
@@ -56,6 +58,7 @@ class Witness:
             "log_sha256": executed.log_sha256,
             "inside": executed.inside,
             "host": host.facts(),
+            "set_aside": list(set_aside),
         }
         return made.model_copy(update=seen)
 

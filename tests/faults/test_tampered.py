@@ -5,12 +5,14 @@ import os
 from pathlib import Path
 
 import pytest
-from toy_run import whole_run
-from toy_workspace import dvc, git, quiet
+from toy_run import advance, begin, engine_of, finish, whole_run
+from toy_workspace import FakeRunner, dvc, git, quiet
 
 import flows.workspace
 from flows.commands.verify import verify
-from lineage.cache_objects import set_aside
+from lineage import runs
+from lineage.cache_objects import CacheDamaged, set_aside
+from lineage.engine import InputsChanged
 from lineage.verify import verify_run, verify_runs
 
 REPORT = "cases/toy/artifacts/first/report.json"
@@ -34,6 +36,14 @@ def alter(path: Path) -> None:
     path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
     path.chmod(was.st_mode)
     os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
+def dvc_add(workspace: Path, path: str) -> None:
+    """Take a file out of git and put it under DVC."""
+    git(workspace, "rm", "-q", "--cached", path)
+    dvc(workspace, "add", "-q", path)
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-qm", "Data under DVC")
 
 
 def test_all_that_runs_made_is_read_each_object_once(workspace: Path):
@@ -68,10 +78,7 @@ def test_what_is_gone_and_a_list_that_lies_are_named(workspace: Path, how: str):
 
 
 def test_data_under_dvc_is_read_too(workspace: Path):
-    git(workspace, "rm", "-q", "--cached", "cases/toy/data.txt")
-    dvc(workspace, "add", "-q", "cases/toy/data.txt")
-    git(workspace, "add", "-A")
-    git(workspace, "commit", "-qm", "Data under DVC")
+    dvc_add(workspace, "cases/toy/data.txt")
     run = whole_run(workspace)
     assert verify_run(workspace, run).is_whole
     alter(cached(workspace, b"12345"))
@@ -123,3 +130,67 @@ def test_what_is_set_aside_is_kept_and_made_anew(workspace: Path):
     whole_run(workspace)
     assert path.read_bytes() == b"10"
     assert verify_run(workspace, run).is_whole
+
+
+@pytest.mark.parametrize("part", ["a file", "a list"])
+def test_what_is_damaged_in_the_cache_is_never_restored(workspace: Path, part: str):
+    whole_run(workspace)
+    path = cached(workspace, b"10")
+    if part == "a list":
+        path = next(one for one in path.parents[1].rglob("*.dir") if b"a.txt" in one.read_bytes())
+    content = path.read_bytes()
+    alter(path)
+    said: list[str] = []
+    run = begin(workspace)
+    outcomes = advance(engine_of(run), on_line=said.append)
+    assert [one.how for one in outcomes] == ["ran", "restored"]
+    assert (run.tree / REPORT).read_text() == "10"
+    assert path.read_bytes() == content
+    [name] = outcomes[0].provenance.set_aside
+    assert path.name in f"{name[2:]}"
+    assert [line for line in said if ".assay/damaged" in line and "first" in line]
+    assert verify_run(workspace, finish(run, outcomes)).is_whole
+
+
+def test_what_a_stage_makes_is_not_swapped_for_a_damaged_object_of_that_name(workspace: Path):
+    whole_run(workspace)
+    alter(cached(workspace, b"10"))
+    with (workspace / "toys/first.py").open("a") as source:
+        source.write("\n# The same answer by other code.\n")
+    run = begin(workspace)
+    outcomes = advance(engine_of(run))
+    assert [one.how for one in outcomes] == ["ran", "ran"]  # the second imports the first
+    assert (run.tree / REPORT).read_text() == "10"
+    assert verify_run(workspace, finish(run, outcomes)).is_whole
+
+
+def test_damaged_data_stops_a_run_before_it_begins(workspace: Path):
+    dvc_add(workspace, "cases/toy/data.txt")
+    alter(cached(workspace, b"12345"))
+    with pytest.raises(CacheDamaged, match=r"holds cases/toy/data\.txt damaged.*verify --mend"):
+        begin(workspace)
+    assert not list((workspace / ".assay/runs").iterdir())
+
+
+def test_an_input_edited_behind_size_and_time_is_refused(workspace: Path):
+    run = begin(workspace)
+    runner = FakeRunner(during=lambda _job: alter(run.tree / "cases/toy/data.txt"))
+    with pytest.raises(InputsChanged, match=r"cases/toy/data\.txt changed while first ran"):
+        advance(engine_of(run, runner))
+    assert not (run.tree / "cases/toy/artifacts/first").exists()
+    runs.close(run, None)
+
+
+def test_a_stage_that_writes_through_its_input_into_the_cache_passes_on_nothing(workspace: Path):
+    run = begin(workspace)
+    reads_first = FakeRunner(
+        during=lambda job: alter(run.tree / REPORT) if job.name.endswith("second") else None
+    )
+    with pytest.raises(InputsChanged, match=REPORT):
+        advance(engine_of(run, reads_first))
+    finish(run, [], state="failed")
+    again = begin(workspace)
+    outcomes = advance(engine_of(again))
+    assert (again.tree / REPORT).read_text() == "10"
+    assert outcomes[1].how == "ran"
+    assert verify_run(workspace, finish(again, outcomes)).is_whole

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from toy_workspace import FakeRunner, quiet, toy_rows
 
-from lineage import atomic, dvc_repo
+from lineage import atomic
 from lineage.cache_writes import CacheUnwritable, cache_writes
 from lineage.engine import Engine
+from lineage.link_types import link_types
 
 MANY = """
 def run(params, inputs, into):
@@ -92,7 +93,7 @@ def test_a_disk_that_refuses_the_last_small_file(workspace: Path, monkeypatch, n
 def test_a_run_does_not_begin_on_a_read_only_cache(disk: Path):
     assert _mount("-o", "remount,ro", str(disk))
     with pytest.raises(CacheUnwritable, match="Read-only"):
-        dvc_repo.link_types(disk / "cache")
+        link_types(disk / "cache")
 
 
 def test_another_error_is_left_as_it_is(tmp_path: Path):
