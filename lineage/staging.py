@@ -49,9 +49,10 @@ def check(row: Row, staging: Path) -> None:
     """
     declared = {path[len(row.folder) + 1 :] for path in row.outputs.values()}
     found = []
+    owner = staging.stat().st_uid
     for path, status in _walk(staging):
         name = path.relative_to(staging).as_posix()
-        _refuse(row, name, status)
+        _refuse(row, name, status, owner)
         _plain(path, status)
         found.append(path)
     for wanted in sorted(declared):
@@ -84,12 +85,14 @@ def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             yield from _walk(path)
 
 
-def _refuse(row: Row, name: str, status: os.stat_result) -> None:
+def _refuse(row: Row, name: str, status: os.stat_result, owner: int) -> None:
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         kinds = {stat.S_IFLNK: "a symlink", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
         what = kinds.get(stat.S_IFMT(status.st_mode), "a device")
     elif stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         what = "a hard link"
+    elif status.st_uid != owner:
+        what = f"which user {status.st_uid} owns, while the folder is user {owner}'s"
     elif name.rpartition("/")[2] == ".dvcignore":
         what = "a file that tells DVC what to leave out"
     elif not name.isprintable():
@@ -97,7 +100,8 @@ def _refuse(row: Row, name: str, status: os.stat_result) -> None:
     else:
         return
     raise BadOutput(
-        f"{row.name} left {name!r}, {what}. An output is made of regular files and folders."
+        f"{row.name} left {name!r}, {what}. An output is made of regular files and folders, all of "
+        "the stage's own."
     )
 
 
