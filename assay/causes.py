@@ -30,7 +30,7 @@ class Suspected:
     """What an examination suspects of the models or of the data; `at` is its place in their list.
 
     `cost` is what the metric regains once it alone is undone; `explained` the share of a difference
-    that its name explains, 1 where it is a fact.
+    that its name explains, 1 where it is a fact; `other_kinds` are what would explain it as well.
     """
 
     at: int
@@ -39,6 +39,7 @@ class Suspected:
     cost: Interval | None = None
     p_value: float | None = None
     explained: float | None = None
+    other_kinds: tuple[str, ...] = ()
 
     @property
     def costs(self) -> bool:

@@ -33,6 +33,7 @@ PRIOR: Mapping[str, float] = {
     "other": -10.0,
     "part": 1.5,
     "sibling": 0.6,
+    "as_well": 6.0,
     "none": 2.0,
     "none_quiet": 3.5,
     "none_strongest": -6.0,

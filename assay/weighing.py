@@ -20,6 +20,7 @@
 | hint | it is no finding: a stage suspects it, and the metric does not show it |
 | other | the second name of something that has a likelier one |
 | part, sibling | ... which is a part of that name; which looks alike to it (`assay.siblings`) |
+| as_well | ... which regains as much |
 | none, none_* | nothing broke: no finding, the strongest one, the gap, and as above |
 """
 
@@ -138,8 +139,10 @@ def _others(cause: Cause, figures: dict[str, float]) -> list[Weighed]:
         return [_as(cause, kind, less) for kind in others if kind != cause.kind]
     parts = cause.kind.split("+")
     alike = {kind: 1.0 / at for at, kind in enumerate(siblings(cause.component, parts[0]), 1)}
+    as_well = cause.suspect.other_kinds if cause.suspect is not None else ()
     return [
         *(_as(cause, part, less | {"part": 1.0}) for part in parts if len(parts) > 1),
+        *(_as(cause, kind, less | {"as_well": 1.0}) for kind in as_well),
         *(_as(cause, kind, less | {"sibling": near}) for kind, near in alike.items()),
         _as(cause, UNKNOWN, less),
     ]

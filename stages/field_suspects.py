@@ -22,6 +22,8 @@ ENOUGH = 0.5  # of the loss
 RULED = ("exchanged", "off_by_one", "mirrored")
 PART = 0.25  # of the loss: less is no suspect of its own
 STANDS = 4  # doubts that neighbours confirm, for each that they refute
+AS_WELL = 0.8  # of what a suspect regains: another kind that regains so much may be it
+MOST_AS_WELL = 2
 MOSTLY = 0.8  # of the loss: with so much explained the rest needs no name
 
 ACTIONS = {
@@ -70,7 +72,7 @@ def suspects(
         for key in explained.keys
         if found.told[key].alteration.evidence or found.told[key].change.value >= ENOUGH * gap.value
     ]
-    made = [_claimed(found, one, gap) for one in claimed]
+    made = [_claimed(found, one, explained, gap) for one in claimed]
     made += _reproduced(found, claimed, made, gap, least)
     made += _of_labels(labels, gap, least)
     made = [one for one in made if one.cost is not None and one.cost.value > margin]
@@ -85,8 +87,20 @@ def _worth(one: Suspect) -> float:
     return (one.cost.value if one.cost else 0.0) * (one.explained or 0.0)
 
 
-def _claimed(found: Experiments, told: Told, gap: Interval) -> Suspect:
-    one = told.alteration
+def _as_well(found: Experiments, told: Told, explained: Explained) -> list[Told]:
+    """List the best of each other kind whose undoing regains nearly all of what this one does."""
+    own = told.alteration
+    least = AS_WELL * told.change.value
+    same = [found.told[key] for key, other in explained.same_as.items() if other == own.key]
+    best: dict[str, Told] = {}
+    for one in sorted(same, key=lambda one: -one.change.value):
+        if one.alteration.kind != own.kind and one.change.value >= least:
+            best.setdefault(one.alteration.kind, one)
+    return list(best.values())[:MOST_AS_WELL]
+
+
+def _claimed(found: Experiments, told: Told, explained: Explained, gap: Interval) -> Suspect:
+    one, as_well = told.alteration, _as_well(found, told, explained)
     metric = found.metric
     regained, whole = metric.loss(told.change.value), metric.loss(gap.value)
     before = metric.level(found.level(found.base["real"].scores, "real").value)
@@ -96,6 +110,11 @@ def _claimed(found: Experiments, told: Told, gap: Interval) -> Suspect:
         f"({metric.change(told.change, rows=False)})."
     )
     evidence = [*one.evidence, undone]
+    evidence += [
+        f"It could as well be: {it.alteration.title}, undone regaining "
+        f"{metric.loss(it.change.value)}."
+        for it in as_well
+    ]
     alike = found.partner(one)
     if alike is not None:
         evidence.append(
@@ -110,6 +129,7 @@ def _claimed(found: Experiments, told: Told, gap: Interval) -> Suspect:
         cost=estimate(told.change),
         p_value=found.p_holm[one.key],
         explained=max(0.5, 1 - one.simplicity / 200),
+        other_kinds=[it.alteration.kind for it in as_well],
         evidence=evidence,
         action=ACTIONS.get(one.kind, ""),
         questions=[f"Who can say since when {one.title}?"],

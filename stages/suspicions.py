@@ -51,6 +51,7 @@ def suspected(suspects: Sequence[Suspect]) -> "list[Suspected]":
             cost=None if one.cost is None else _interval(one.cost),
             p_value=one.p_value,
             explained=one.explained,
+            other_kinds=tuple(one.other_kinds),
         )
         for at, one in enumerate(suspects)
     ]

@@ -23,6 +23,7 @@ class Suspect(Report):
     cost: Estimate | None = None
     p_value: float | None = None  # adjusted for what else the stage looked at
     explained: Share | None = None  # of the difference, by naming it so; 1 where it is a fact
+    other_kinds: list[str] = []  # noqa: RUF012  pydantic copies it; what explains it as well
     evidence: list[str]
     action: str = ""  # what restores service now
     questions: list[str] = []  # noqa: RUF012  pydantic copies it; for whoever owns the data

@@ -240,3 +240,12 @@ def test_doubles_without_a_measured_cost_are_told_and_shown_harmless_ones_not(re
     _, ranked = diagnosed(world(seed=3), seen(leak))
     assert (ranked[0] == ("none", "none")) is harmless
     assert (ranked[0] == ("data", "leakage")) is not harmless
+
+
+def test_what_regains_as_much_is_the_next_answer():
+    made = world(real=0.6)
+    swapped = suspect("data", "swapped_channel", 0.37, explained=0.9)
+    _, alone = diagnosed(made, seen(swapped, part=True))
+    _, beside = diagnosed(made, seen(replace(swapped, other_kinds=("lag",)), part=True))
+    assert ("data", "lag") not in alone
+    assert beside[:2] == [("data", "swapped_channel"), ("data", "lag")]
