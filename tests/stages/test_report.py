@@ -32,7 +32,13 @@ def test_the_answer_is_as_reviewed(tmp_path):
     found = to_json(unfitted(reported(tmp_path, rows=90, **FULL).answer))
     if not GOLDEN.exists():
         GOLDEN.write_text(found, encoding="utf-8")
-    assert json.loads(found) == json.loads(GOLDEN.read_text(encoding="utf-8"))
+    reviewed = GOLDEN.read_text(encoding="utf-8")
+    assert on_any_processor(found) == on_any_processor(reviewed)
+
+
+def on_any_processor(text):
+    """Read JSON without the last digits, in which processors differ."""
+    return json.loads(text, parse_float=lambda number: float(f"{float(number):.9g}"))
 
 
 def unfitted(answer):
