@@ -54,6 +54,8 @@ PLANTED = [
     (TABLE, np.delete(TABLE, 5, 1), "channel_drop", "7 columns instead of 8: column 5 left out"),
     (TABLE, np.insert(TABLE, 5, 0.0, 1), "channel_add", "columns put in at 5"),
     (np.exp(TABLE), TABLE, "logarithm", "log x"),
+    (np.abs(TABLE), 100 * np.log1p(0.05 * np.abs(TABLE)), "logarithm", "0.05 |x|), times 100"),
+    (TABLE, np.sign(TABLE) * np.log1p(63 * np.abs(TABLE)), "logarithm", "log(1 + 63 |x|)"),
     (TABLE, np.abs(TABLE), "rectified", "the sign dropped"),
     (HOLES, np.where(MISSING, 0, TABLE), "missing_value", "missing values became 0"),
     (HOLES, np.where(MISSING, -999, TABLE), "missing_value", "missing values became -999"),
