@@ -17,6 +17,7 @@ HALF_LARGEST = 65504.0
 FLOAT_ERROR = 1e-4  # of a layer's size: other kernels and folded batch norms
 ROUNDED = {"float16": 0.02, "bfloat16": 0.1}  # most that a format does through a whole network
 FEW_BITS, BFLOAT_BITS, HALF_BITS = 5, 8, 11  # of a mantissa with its leading one
+WIDE = 4  # powers of two beyond its bits that a format's values reach over
 LEAST_VALUES = 8  # finite numbers that are no small whole ones, to know a format by
 
 
@@ -69,6 +70,23 @@ def number_format(values: ArrayLike) -> str | None:
     return "float16" if bits <= HALF_BITS or np.array_equal(half, numbers) else None
 
 
+def narrowed(reference: ArrayLike, candidate: ArrayLike) -> str | None:
+    """Tell the format that the candidate's values fit and the reference's do not.
+
+    Few bits are known by their range too: on a grid of equal steps large numbers need more bits
+    than small ones, in a number format all need the same.
+    """
+    if number_format(reference) is not None:
+        return None
+    sizes = np.unique(np.abs(np.asarray(candidate, np.float32).ravel()))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    bits = mantissa_bits(sizes)
+    floats = bits <= FEW_BITS < mantissa_bits(reference) and len(sizes) >= LEAST_VALUES
+    if floats and sizes[-1] >= sizes[0] * 2.0 ** (bits + WIDE):
+        return f"{bits} bits"
+    return number_format(candidate)
+
+
 def mantissa_bits(values: ArrayLike) -> int:
     """Count the bits that the longest mantissa needs, the leading one among them.
 
@@ -90,6 +108,7 @@ class Step:
     max_abs: tuple[float | None, float | None]  # reference, candidate
     not_finite: tuple[int, int]
     moved: bool = False  # each row holds the same values in other places
+    narrow: str | None = None  # the format that the candidate's values fit, and the reference's not
 
     def differs(self, tolerance: float) -> bool:
         """Tell whether it differs by more than sums in another order do."""

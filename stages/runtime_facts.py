@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.runtime_parity import Step, layer_error, only_moved, same_places
+from assay.runtime_parity import Step, layer_error, narrowed, only_moved, same_places
 from stages.dataset import open_tensor
 from stages.reports.predict import Invariance
 from stages.reports.runtime import Arrangement, LayerPair, SideInvariance
@@ -77,11 +77,13 @@ def _step(
     ]
     ranges = [one["range"][name] for one, name in zip(told, (ours, theirs), strict=True)]
     alike = values[0].shape == values[1].shape
+    error = layer_error(*values) if alike else None
     return Step(
         name=ours,
-        error=layer_error(*values) if alike else None,
+        error=error,
+        narrow=narrowed(*values) if (error or 0.0) > tolerance else None,
         same_places=alike and same_places(*values),
-        moved=alike and only_moved(*values) and (layer_error(*values) or 0.0) > tolerance,
+        moved=alike and only_moved(*values) and (error or 0.0) > tolerance,
         max_abs=(ranges[0]["max_abs"], ranges[1]["max_abs"]),
         not_finite=(ranges[0]["num_not_finite"], ranges[1]["num_not_finite"]),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from assay.intervals import bootstrap_difference
 from assay.label_map import label_map, right_once_renamed
 from assay.output_relation import Relation, relation
-from assay.runtime_parity import number_format
+from assay.runtime_parity import narrowed
 from assay.scores import LOSSES, scores
 from stages.answers import Rows, Side, rows_of
 from stages.figures import estimate
@@ -64,14 +64,13 @@ class Answers:
         share = None
         if labels[0] is not None and labels[1] is not None and labels[0].dtype.kind != "f":
             share = float(np.mean(labels[0] != labels[1]))
-        narrow = None if number_format(ours) else number_format(theirs)
         return OutputPair(
             rows=len(ours),
             relative_error=found.before,
             share_labels=share,
             relation=found.name,
             says=found.says,
-            precision=narrow,
+            precision=narrowed(ours, theirs),
         )
 
     def suspects(

@@ -143,6 +143,8 @@ def _precision(seen: Seen) -> Suspect | None:
         lines = [seen.weights.says]
         return seen.suspect("quantised_weights", title, lines, "serve the weights in float32")
     kind = outputs.precision or next(iter(seen.half_types), None)
+    # Outputs may be too few to tell, or stand behind a sum in float32: then the layer speaks.
+    kind = kind or (seen.first.narrow if seen.first else None)
     if kind is None and seen.weights.state == "rounded":
         kind = "bfloat16" if "bfloat16" in seen.weights.says else "float16"
     # So few bits are no chance whatever they cost; a whole format may be what a fault leaves.

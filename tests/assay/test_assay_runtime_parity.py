@@ -8,6 +8,7 @@ from assay.runtime_parity import (
     beyond_half,
     first_difference,
     layer_error,
+    narrowed,
     number_format,
     overflow,
     same_places,
@@ -69,3 +70,11 @@ def test_places_that_are_not_finite_are_compared():
     spoilt[0, 0] = np.inf
     assert not same_places(VALUES, spoilt)
     assert same_places(spoilt, spoilt)
+
+
+def test_a_layer_of_powers_of_two_is_narrow_and_one_that_is_so_on_both_sides_is_not():
+    values = np.random.default_rng(0).normal(size=500).astype(np.float32)
+    powers = np.exp2(np.round(np.log2(np.abs(values)))).astype(np.float32)
+    assert narrowed(values, powers) == "1 bits"
+    assert narrowed(powers, powers) is None
+    assert narrowed(powers, values) is None
