@@ -26,6 +26,8 @@ FACTOR = 3.0  # what a person says of a figure may be off by so much, and never 
 MOST_STEPS = 2000
 SETTLED = 1e-12
 BIAS = "bias"
+OTHER = "other"  # the figure of a second name
+LIKELY = 0.5  # of a thing of its own: it stands before second names
 
 
 Answer = Literal[
@@ -63,11 +65,19 @@ def confidence(figures: Mapping[str, float], by: Mapping[str, float] = COEFFICIE
 
 
 def likeliest(weighed: Sequence[Weighed]) -> list[Weighed]:
-    """Order answers by their confidence; of one component and kind the likeliest stays."""
+    """Order answers by their confidence; of one component and kind the likeliest stays.
+
+    Second names of one thing come after whatever else is more likely broken than not: a reader who
+    looks at the first few answers sees each thing once before he sees one of them twice.
+    """
     found: dict[tuple[Answer, str], Weighed] = {}
-    for one in sorted(weighed, key=lambda one: -one.confidence):
+    for one in sorted(weighed, key=lambda one: (_place(one), -one.confidence)):
         found.setdefault((one.component, one.kind), one)
     return list(found.values())
+
+
+def _place(one: Weighed) -> bool:
+    return one.confidence < LIKELY or bool(one.figures.get(OTHER))
 
 
 def fit(

@@ -30,7 +30,7 @@ FAMILIES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("wrong_weights", "weights_not_loaded", "quantised_weights"),
         ("half_precision_overflow", "reduced_precision"),
         ("train_mode", "batch_dependent"),
-        ("operator_variant", "wrong_weights"),
+        ("operator_variant", "wrong_weights", "reduced_precision"),
     ),
     "postprocessing": (
         ("threshold", "softmax_doubled", "temperature", "softmax_missing"),
@@ -42,6 +42,7 @@ FAMILIES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("channel_offset", "channel_scale"),
         ("blur", "sensor_noise"),
         ("turned", "inverted"),
+        ("lag", "swapped_channel"),  # of sensors that hear the same wave one after another
         ("label_noise", "class_prior"),
     ),
 }
@@ -52,7 +53,7 @@ def siblings(component: str, kind: str) -> tuple[str, ...]:
     """Return the kinds that a name may stand for as well, the likeliest first.
 
     >>> siblings("postprocessing", "softmax_doubled"), siblings("data", "lag")
-    (('threshold', 'temperature'), ())
+    (('threshold', 'temperature'), ('swapped_channel',))
     """
     found: dict[str, None] = {}
     families = FAMILIES.get(component, ())

@@ -71,6 +71,22 @@ def test_the_likeliest_comes_first_and_only_once():
     assert found[0].confidence > 0.5 > found[1].confidence
 
 
+def test_a_second_name_stands_behind_another_thing_that_is_likely_broken():
+    figures = {"clear": 1.0, "sure": 1.0, "named": 1.0, "share": 1.0, "first": 1.0}
+    other = {"clear": 1.0, "sure": 0.5, "named": 1.0}
+    second = figures | {"other": 1.0}
+    found = likeliest(
+        [
+            Weighed(component="preprocessing", kind="channel_permutation", figures=figures),
+            Weighed(component="preprocessing", kind="channel_copy", figures=second),
+            Weighed(component="data", kind="stuck_value", figures=other),
+            Weighed(component="none", kind="none", figures={"none_gap": 1.0}),
+        ]
+    )
+    assert [one.kind for one in found][:2] == ["channel_permutation", "stuck_value"]
+    assert {one.kind for one in found[2:]} == {"channel_copy", "none"}
+
+
 def test_every_coefficient_is_finite_and_speaks_as_its_name_says():
     assert all(np.isfinite(value) for value in COEFFICIENTS.values())
     assert COEFFICIENTS["clear"] > 0 > COEFFICIENTS["harmless"]
