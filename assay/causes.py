@@ -81,6 +81,7 @@ class Cause:
     strength: Strength
     harmless: bool
     undone: bool = False  # it costs something alone, and the rest of the candidate makes up for it
+    alone: bool = False  # explains what it loses with all else from the reference, see `rank`
     changes: Interval | None = None  # share of answers, of more rows than have labels
     masked: bool = False  # real rows cannot show its cost: the reference fails on them already
     suspect: Suspected | None = None  # who gives it its name

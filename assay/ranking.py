@@ -32,7 +32,7 @@ def rank(shares: Shares, seen: Seen, *, margin: float) -> tuple[Cause, ...]:
         margin: what nobody would miss, in the metric.
     """
     found = [*_steps(shares, seen, margin), *_models(shares, seen, margin)]
-    causes = _unmask(found, shares, margin)
+    causes = _unmask([_bare(one, found, shares, margin) for one in found], shares, margin)
     of_data = [one for one in seen.suspects if one.component == "data"]
     causes += data_causes(shares, of_data, domains_part=seen.domains_part, margin=margin)
     return tuple(sorted(causes, key=_place))
@@ -138,6 +138,24 @@ def _model(shares: Shares, seen: Seen, kinds: list[Suspected], margin: float) ->
     if shares.model is None:
         component = "deployment"
     return [_part(component, loss, kinds, shares, seen, margin)]
+
+
+def _bare(cause: Cause, found: Sequence[Cause], shares: Shares, margin: float) -> Cause:
+    """Charge a model with what it loses alone, where a costlier step hides it.
+
+    Behind inputs that are ruined another model may lose less than the right one, and its share be a
+    gain. Once they are mended, what is left is what it loses by itself.
+    """
+    alone, ruined = shares.model_alone, shares.preprocessing
+    hidden = cause.component == MODEL and not cause.clear and alone is not None
+    costly = any(one.component == "preprocessing" and one.clear for one in found)
+    if not (hidden and costly and alone and ruined and ruined.low > 0):
+        return cause
+    loss = shares.bounded(alone)
+    if loss.low <= margin:
+        return cause
+    strength = strength_of(loss, harmless=False, margin=margin, spread=shares.spread)
+    return replace(cause, explains=loss, harmless=False, alone=True, strength=strength)
 
 
 def _by_fit(suspects: Sequence[Suspected]) -> list[Suspected]:

@@ -82,6 +82,7 @@ class Shares:
     steps: Mapping[str, Interval]
     last_good: Interval | None  # the level of what worked before
     since: Interval | None  # what the candidate loses against it, on the same rows
+    model_alone: Interval | None = None  # what the model loses with all else from the reference
     # Share of answers that a step (by key) or MODEL changes alone; these rows need no labels.
     changed: Mapping[str, Interval] = field(default_factory=dict)
 
@@ -161,6 +162,9 @@ def attribute(answers: Answers, *, num_draws: int = 2000, seed: int = 0) -> Shar
             for key, found in answers.swaps.items()
             if (loss := lost(real[NOTHING], found, groups))
         },
+        model_alone=lost(real[NOTHING], real[frozenset({MODEL})], groups)
+        if frozenset({MODEL}) in real
+        else None,
         changed={
             key: _rest(
                 level("agreement", same, answers.alike_groups, num_draws=num_draws, seed=seed)

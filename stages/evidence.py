@@ -146,7 +146,9 @@ def _model_evidence(cause: Cause, scene: Scene) -> list[str]:
             "in order": "Exchanging the model alone, after the preprocessing,",
         }
         whole = "Exchanging preprocessing and model together"
-        said.append(f"{exchanged.get(scene.shares.attribution, whole)} {cost}")
+        bare = "With all else from the reference (its own share of the gap hides it) the model"
+        how = bare if cause.alone else exchanged.get(scene.shares.attribution, whole)
+        said.append(f"{how} {cost}")
     said += [
         f"The candidate's model cannot take `{name}`: {why}"
         for name, why in scene.candidate.errors.items()

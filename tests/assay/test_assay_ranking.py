@@ -84,3 +84,38 @@ def test_a_step_that_the_model_makes_up_for_is_not_accused_alone(rows):
     )
     assert step.undone
     assert step.harmless or step.undecided
+
+
+def test_a_model_that_loses_less_behind_ruined_inputs_is_charged_with_what_it_loses_alone():
+    rows = np.arange(200)
+    good, half = np.ones(200), (rows % 2 == 0).astype(np.float64)
+    real = {
+        frozenset(): good,
+        frozenset({"preprocessing"}): np.zeros(200),
+        frozenset({"model"}): half,
+        frozenset({"preprocessing", "model"}): half,
+    }
+    answers = Answers(
+        sim=good,
+        on_sim=None,
+        real=real,
+        swaps={"00_scale": real[frozenset({"preprocessing"})]},
+        sim_groups=None,
+        real_groups=rows % 20,
+    )
+    seen = Seen(
+        steps=[Different(key="00_scale", name="scale", kind="scale")],
+        first_differing_step="scale",
+        model_differs=True,
+        raw_equal=False,
+        domains_part=False,
+    )
+    step, model = rank(attribute(answers), seen, margin=MARGIN)
+    assert (step.component, step.harmless) == ("preprocessing", False)
+    assert (model.component, model.alone, model.harmless, model.clear) == (
+        "model",
+        True,
+        False,
+        True,
+    )
+    assert model.explains.value == pytest.approx(0.5)
