@@ -10,6 +10,7 @@ from assay.explain.score import aligned, correlation
 GAMMAS = (2.2, 1 / 2.2, 2.4, 1 / 2.4, 1.8, 1 / 1.8, 2.0, 0.5, 3.0, 1 / 3, 1.5, 1 / 1.5)
 NEAR = 5e-3  # relative, of a known gamma
 NUM_KNOTS = 32
+MOST_LEVELS, MANY = 256, 20  # values that are all knots; how many there must be of each
 SRGB_KNEE_LINEAR, SRGB_KNEE = 0.0031308, 0.04045  # IEC 61966-2-1
 MAX_VALUES = 1 << 11  # of the search for gamma
 HOPELESS = 0.9  # of squared correlation at the best power of a grid: below, it is no gamma
@@ -52,14 +53,20 @@ def gamma(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
 def monotone_curve(reference: Samples, candidate: Samples) -> Iterator[Proposal]:
     """Propose a piecewise linear curve through the means of 32 shares of the values.
 
+    Where there are few values, as of bytes, all of these are knots: a steep curve is exact then.
+
     The last resort for values: it has many parameters, and costs as much as two and a half plain
     transforms. Not proposed where the means do not all rise or all fall.
     """
     if not aligned(reference, candidate) or reference.values.size < 20 * NUM_KNOTS:
         return
     x, y = reference.values.ravel(), candidate.values.ravel()
-    edges = np.unique(np.quantile(x, np.linspace(0, 1, NUM_KNOTS + 1)))
-    bins = np.searchsorted(edges[1:-1], x, side="right")
+    levels = np.unique(x)
+    if NUM_KNOTS < len(levels) <= MOST_LEVELS and x.size >= MANY * len(levels):
+        bins = np.searchsorted(levels, x)
+    else:
+        edges = np.unique(np.quantile(x, np.linspace(0, 1, NUM_KNOTS + 1)))
+        bins = np.searchsorted(edges[1:-1], x, side="right")
     counts = np.bincount(bins)
     used = counts > 0
     knots_x = (np.bincount(bins, x)[used] / counts[used]).tolist()

@@ -233,3 +233,12 @@ def test_a_wide_mean_is_a_blur():
     mean = np.rint(ndimage.uniform_filter(images.astype(float), (1, 15, 15, 1), mode="mirror"))
     found = explain(images, mean)
     assert (found.kind, found.parameters.get("size")) == ("blur", 15)
+
+
+def test_a_steep_curve_on_bytes_is_known_at_each_of_their_values():
+    images = as_bytes(pictures())
+    steep = as_bytes(1 / (1 + np.exp(-40 * (images / 255 - 0.75))))
+    found = explain(images, steep)
+    assert found is not None
+    assert found.kind == "monotone_curve"
+    assert found.residual_explained > 0.9999
