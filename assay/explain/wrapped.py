@@ -73,13 +73,25 @@ def _sawtooth(x: Array, y: Array) -> tuple[float, float, float, float] | None:
     times = np.rint((line - y) / period)
     # A period starts below all values that are in it, and above those of the one before.
     within = line - times * period
-    start = float((within.min() + within.max() - period) / 2)
+    start = _start(float(within.max() - period), float(within.min()), float(period))
     error = float(((_fold(line, period, start) - y) ** 2).mean())
     return (
         (float(slope), float(offset), float(period), start)
         if error <= (1 - FIT) * y.var()
         else None
     )
+
+
+def _start(least: float, most: float, period: float) -> float:
+    """Say where a period starts: where a type's range does, if that lies between the bounds.
+
+    A type starts at zero, or half of its range below; by half a step less, as numbers are rounded.
+    """
+    half_a_step = period / 512
+    for start in (-half_a_step, -period / 2 - half_a_step):
+        if least < start <= most:
+            return start
+    return (least + most) / 2
 
 
 def _rise(x: Array, y: Array) -> float | None:

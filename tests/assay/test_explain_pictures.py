@@ -242,3 +242,13 @@ def test_a_steep_curve_on_bytes_is_known_at_each_of_their_values():
     assert found is not None
     assert found.kind == "monotone_curve"
     assert found.residual_explained > 0.9999
+
+
+def test_where_bytes_start_again_is_known_though_no_sampled_value_is_near_it():
+    values = np.random.default_rng(0).integers(20, 256, (32, 72, 96, 3)).astype(np.uint8)
+    for row in (0, -1):  # what the search looks at
+        values[row][(values[row] > 119) & (values[row] < 143)] = 100
+    gained = (values * 1.8).astype(np.int64).astype(np.uint8)
+    found = explain(values, gained)
+    assert found is not None
+    assert found.kind == "wrap"
