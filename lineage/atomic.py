@@ -26,6 +26,12 @@ def write(path: Path, text: str, *, flushed: bool = True) -> None:
         flush([path.parent])
 
 
+def sweep(path: Path) -> None:
+    """Remove what writers of a file left that were killed; nobody may be writing it now."""
+    for left in path.parent.glob(f".{path.name}.*"):
+        left.unlink(missing_ok=True)
+
+
 def flush(paths: Iterable[Path]) -> None:
     """Wait until files or folders are on the disk; many at once, as each waits for the journal."""
     wanted = list(paths)

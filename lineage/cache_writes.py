@@ -2,10 +2,11 @@
 
 import errno
 import logging
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from lineage.disk import free_bytes
 
 _REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -16,11 +17,11 @@ class CacheUnwritable(Exception):  # noqa: N818 - reads as the fact that it is
     exit_status = 3
 
     def __init__(self, cache: Path, error: OSError) -> None:
+        free = f"{free_bytes(cache) / 2**20:.1f} MiB free"
         super().__init__(
-            f"The cache {cache} cannot be written to: {error.strerror} "
-            f"({_free_bytes(cache) / 2**20:.1f} MiB free). Make room on its disk, or name another "
-            "folder by `dvc cache dir --local FOLDER`; then run again: what was finished is "
-            "restored."
+            f"The cache {cache} cannot be written to: {error.strerror} ({free}). Make room on its "
+            "disk (`assay prune`), or name another folder by `dvc cache dir --local FOLDER`; then "
+            "run again: what was finished is restored."
         )
 
 
@@ -69,8 +70,3 @@ def _remove_half(cache: Path, name: object) -> None:
     half = Path(str(name))
     if name is not None and half.suffix == ".tmp" and half.is_relative_to(cache):
         half.unlink(missing_ok=True)
-
-
-def _free_bytes(folder: Path) -> int:
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    return shutil.disk_usage(there).free

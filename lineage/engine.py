@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from containers.job import Runner
-from lineage import atomic
+from lineage import atomic, disk
 from lineage.aside import Aside
 from lineage.cache_writes import cache_writes
 from lineage.dvc_repo import Deps, DvcRepo, Found
 from lineage.dvc_yaml import ENVIRONMENTS, param_key
 from lineage.execute import StageFailed, accepted, run_job, stage_fence
-from lineage.job_folder import InputMissing, job_folder
+from lineage.job_folder import InputMissing, job_folder, sweep
 from lineage.provenance import Provenance
 from lineage.row import Row
 from lineage.status import Status, status
@@ -64,6 +64,7 @@ class Engine:
         self.logs = logs
         self._repo = DvcRepo(self.root, cache_dir)
         self._environments: dict[str, str] = {}
+        sweep(self.root)
 
     def close(self) -> None:
         """Let go of DVC's databases."""
@@ -84,16 +85,18 @@ class Engine:
             InputMissing: an input is not there.
             InputsChanged: an input was edited while the stage ran.
             EnvironmentStale, GraphStale: a generated file is not that of this row and runner.
-            CacheUnwritable: the cache's disk refuses; the former outputs stand as they were.
+            CacheUnwritable, DiskRefuses: the cache's disk or the worktree's does; the former
+                outputs stand as they were.
             RunnerError: the stage could not be started.
             Cancelled: it was cancelled while another process worked on the same stage.
         """
         with stage_fence(row, self.root, on_line, cancel):
             aside = Aside(row.name, self.root, on_line)
-            stage, before, outcome = self._look_up(row, aside)
-            if outcome is None:
-                outcome = self._run(row, stage, before, aside, cancel)
-            self._note(outcome.provenance)
+            with disk.writes("The worktree of the run", self.root):
+                stage, before, outcome = self._look_up(row, aside)
+                if outcome is None:
+                    outcome = self._run(row, stage, before, aside, cancel)
+                self._note(outcome.provenance)
             return outcome
 
     def restore(self, row: Row, *, on_line: OnLine, cancel: threading.Event) -> Outcome | None:
@@ -103,9 +106,10 @@ class Engine:
             InputMissing, EnvironmentStale, GraphStale, Cancelled: as `advance` does.
         """
         with stage_fence(row, self.root, on_line, cancel):
-            _, _, outcome = self._look_up(row, Aside(row.name, self.root, on_line))
-            if outcome is not None:
-                self._note(outcome.provenance)
+            with disk.writes("The worktree of the run", self.root):
+                _, _, outcome = self._look_up(row, Aside(row.name, self.root, on_line))
+                if outcome is not None:
+                    self._note(outcome.provenance)
             return outcome
 
     def witness(self, row: Row) -> Witness:

@@ -1,6 +1,7 @@
 """Run one stage in its runner and put its outputs in place: whole, or not at all."""
 
 import re
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from containers.job import Exit, Job, Reason, Runner
 from containers.reap import WORKSPACE_LABEL, label_of
+from lineage import disk
 from lineage.fence import fence
 from lineage.job_folder import JobFolder, fill, job_folder
 from lineage.row import Row
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 RUNS = ".assay/runs"
 """Where a workspace keeps its runs; the worktree of each is `<id>/tree`."""
+
+TAIL_BYTES = 4096
+"""How much of a log's end is looked at for why a stage failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +45,13 @@ class StageFailed(Exception):  # noqa: N818 - reads as the fact that it is
 
     exit_status = 3
 
-    def __init__(self, row: Row, executed: Executed) -> None:
+    def __init__(self, row: Row, executed: Executed, full: str = "") -> None:
         self.row = row.name
         self.exit = executed.exit
         self.error = executed.error
         self.executed = executed
         self.provenance: Provenance | None = None  # the engine adds it
-        super().__init__(_message(row, executed))
+        super().__init__(_message(row, executed, full))
 
 
 _WORDS = {
@@ -59,14 +64,36 @@ _WORDS = {
 }
 
 
-def _message(row: Row, executed: Executed) -> str:
+def _message(row: Row, executed: Executed, full: str) -> str:
     said = (executed.error or {}).get("message")
     if isinstance(said, str) and said.strip():
-        return said
+        return f"{said} {full}".strip()
     told = executed.exit.detail or f"Status {executed.exit.code}."
     if str(executed.log) not in told:
         told += f" Its log is {executed.log}."
-    return f"{row.name} {_WORDS[executed.exit.reason]}. {told}"
+    return f"{row.name} {_WORDS[executed.exit.reason]}. {told} {full}".strip()
+
+
+def _full(executed: Executed, staging: Path) -> str:
+    """Say which disk was full, where that is what a stage complains of; else nothing."""
+    said = str((executed.error or {}).get("message")) + _tail(executed.log)
+    if disk.is_full(staging):
+        return f"The disk of {staging.parent} is full. {disk.make_room(staging)}"
+    if executed.exit.reason is Reason.DONE or not disk.is_about_room(said):
+        return ""
+    room = f"{staging.parent} has {disk.free_bytes(staging) / 2**20:.1f} MiB free"
+    if executed.exit.image_id is None:
+        return f"{room}; make room in {tempfile.gettempdir()}, where it keeps what is temporary."
+    return (
+        f"{room}; /tmp in its container holds half of its memory, at most 1 GiB. Write to the "
+        "folder of an output instead, or raise `memory` in the stage's needs."
+    )
+
+
+def _tail(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - TAIL_BYTES))
+        return file.read().decode(errors="replace")
 
 
 def execute(
@@ -161,7 +188,7 @@ def run_job(
         digest = file_digest(file, "sha256").hexdigest()
     executed = Executed(exit=ended, inside=inside, error=error, log=log, log_sha256=digest)
     if ended.reason is not Reason.DONE or error is not None:
-        raise StageFailed(row, executed)
+        raise StageFailed(row, executed, _full(executed, folder.staging))
     return executed
 
 

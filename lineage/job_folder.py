@@ -16,6 +16,8 @@ from lineage.row import Row
 HIDDEN = ("__pycache__", "*.pyc", ".git", ".dvc", ".venv", ".assay", "node_modules")
 """What .dvcignore keeps out of the hash is kept out of the job too."""
 
+JOBS = ".assay/jobs"
+
 
 class InputMissing(Exception):  # noqa: N818 - reads as the fact that it is
     """An input is not there; the message names it and the next step."""
@@ -59,9 +61,9 @@ class JobFolder:
 @contextmanager
 def job_folder(row: Row, root: Path) -> Iterator[JobFolder]:
     """Make a job's folder and remove it after, whatever happened; also those of the dead."""
-    jobs = root / ".assay/jobs"
+    jobs = root / JOBS
     jobs.mkdir(parents=True, exist_ok=True)
-    _sweep(jobs)
+    sweep(root)
     top = Path(tempfile.mkdtemp(prefix=f"{row.name}-", dir=jobs))
     folder = JobFolder(top)
     try:
@@ -73,8 +75,9 @@ def job_folder(row: Row, root: Path) -> Iterator[JobFolder]:
         shutil.rmtree(top, ignore_errors=True)
 
 
-def _sweep(jobs: Path) -> None:
-    for left in jobs.iterdir():
+def sweep(root: Path) -> None:
+    """Remove the folders of jobs whose process is dead."""
+    for left in (root / JOBS).glob("*"):
         try:
             owner = Owner.parse((left / "owner").read_text(encoding="utf-8"))
         except OSError:

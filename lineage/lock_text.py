@@ -33,6 +33,8 @@ def read(path: Path, journal: Path) -> dict[str, Any]:
     """
     if not path.exists():
         return {}
+    atomic.sweep(path)  # whoever reads it holds the repository
+    atomic.sweep(journal)
     text = path.read_text(encoding="utf-8")
     content = _parse(text)
     if content is None:

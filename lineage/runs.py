@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from containers.owner import Owner
 from containers.reap import reap
-from lineage import atomic, git
+from lineage import atomic, disk, git
 from lineage.artifacts import open_artifact
 from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.dvc_yaml import ENVIRONMENTS
@@ -81,8 +81,15 @@ def create(
 
     Raises:
         SnapshotRefused: the workspace cannot be snapshotted.
+        DiskRefuses: there is no room for it.
     """
-    workspace = workspace.resolve()
+    with disk.writes("The folder of runs", workspace / RUNS):
+        return _create(workspace.resolve(), case, expose, now, max_bytes)
+
+
+def _create(
+    workspace: Path, case: str, expose: Sequence[str], now: datetime, max_bytes: int
+) -> Run:
     taken = snapshot(workspace, f"Snapshot for a run of {case}", max_bytes=max_bytes)
     started = now.astimezone(UTC)
     run_id, folder = _new_folder(workspace, case, started)
@@ -97,9 +104,10 @@ def create(
         started=started.isoformat(),
     )
     try:
-        _note(run)
-        shown = _check_out(run, expose)
-        _set_up_dvc(run, shown)
+        with disk.writes("The folder of runs", run.folder.parent):
+            _note(run)
+            shown = _check_out(run, expose)
+            _set_up_dvc(run, shown)
     except BaseException:
         _remove(run)
         raise
@@ -190,7 +198,15 @@ def close(run: Run, record: RunRecord | None) -> str:
 
     Returns:
         The tag's name, `run/<id>`.
+
+    Raises:
+        DiskRefuses: there is no room for a tag; the next start closes the run.
     """
+    with disk.writes("The repository", run.workspace):
+        return _close(run, record)
+
+
+def _close(run: Run, record: RunRecord | None) -> str:
     if not tag_exists(run.workspace, run.id):
         if record is None:
             record = _obituary(run)

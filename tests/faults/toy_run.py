@@ -18,9 +18,14 @@ def begin(workspace: Path) -> runs.Run:
     return run
 
 
+def logs_of(workspace: Path, run_id: str) -> Path:
+    """Return where a run's logs stand."""
+    return workspace / ".assay/logs" / run_id
+
+
 def engine_of(run: runs.Run, runner: FakeRunner | None = None) -> Engine:
     """Return the engine of a run's worktree."""
-    logs = run.workspace / ".assay/logs" / run.id
+    logs = logs_of(run.workspace, run.id)
     return Engine(run.tree, runner=runner or FakeRunner(), run_id=run.id, logs=logs)
 
 
