@@ -36,4 +36,4 @@ class Ranked(Report):
     kind: str  # unknown: none of the kinds that are known; none: nothing broke
     title: str = ""  # the same in words
     another_name: bool = False  # of something that has a likelier one: in doubt it is this
-    confidence: Share  # what its evidence weighs, see docs/method.md
+    confidence: Share  # calibrated on planted faults, see docs/method.md

@@ -246,6 +246,6 @@ def test_what_regains_as_much_is_the_next_answer():
     made = world(real=0.6)
     swapped = suspect("data", "swapped_channel", 0.37, explained=0.9)
     _, alone = diagnosed(made, seen(swapped, part=True))
-    _, beside = diagnosed(made, seen(replace(swapped, other_kinds=("lag",)), part=True))
-    assert ("data", "lag") not in alone
-    assert beside[:2] == [("data", "swapped_channel"), ("data", "lag")]
+    _, beside = diagnosed(made, seen(replace(swapped, other_kinds=("inverted",)), part=True))
+    assert ("data", "inverted") not in alone
+    assert beside[:2] == [("data", "swapped_channel"), ("data", "inverted")]

@@ -107,7 +107,7 @@ def test_a_rule_has_a_share_and_a_name_of_its_own(tmp_path):
     assert "with that mended" in report.verdict
     first = report.ranked[0]
     assert (first.component, first.kind) == ("postprocessing", "label_map")
-    assert first.confidence == finding.confidence > 0.9
+    assert first.confidence == finding.confidence > 0.7
 
 
 def test_a_model_keeps_its_share_where_the_rules_are_one(tmp_path):
