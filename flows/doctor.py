@@ -47,7 +47,7 @@ def examine(workspace: Path) -> list[Check]:
         lambda: [_server(workspace)],
         _docker,
         lambda: [_gpu()],
-        lambda: [_disk(workspace), _links(workspace)],
+        lambda: [_disk(workspace), *_quotas(workspace), _links(workspace)],
         lambda: [_memory()],
         lambda: [_browser()],
     ]
@@ -169,6 +169,24 @@ def _disk(workspace: Path) -> Check:
     )
 
 
+def _quotas(workspace: Path) -> list[Check]:
+    from lineage.room import QUOTAS, rooms
+
+    if not (workspace / ".dvc").is_dir():
+        return []
+    return [
+        Check(
+            name=f"{room.name} quota",
+            ok=(room.used_bytes or 0) <= room.quota_bytes,
+            found=f"{_gib(room.used_bytes or 0, 1)} of {_gib(room.quota_bytes, 1)}",
+            needed=f"at most what `git config {QUOTAS[room.name]}` says",
+            mend="assay prune",
+        )
+        for room in rooms(workspace)
+        if room.quota_bytes is not None
+    ]
+
+
 def _links(workspace: Path) -> Check:
     kinds = _link_kinds(_existing(workspace))
     return Check(
@@ -239,8 +257,8 @@ def _existing(folder: Path) -> Path:
     return next(place for place in (folder.resolve(), *folder.resolve().parents) if place.exists())
 
 
-def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / 2**30:.0f} GiB"
+def _gib(size_bytes: int, digits: int = 0) -> str:
+    return f"{size_bytes / 2**30:.{digits}f} GiB"
 
 
 def _install(debian: str, mac: str | None = None) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from containers.choose import choose
 from containers.job import Reason, Runner
 from containers.keys import is_family
-from flows import graph
+from flows import graph, preflight
 from flows.budget import Budget
 from flows.case import LoadedCase, load_case
 from flows.case_privacy import refuse_exposed_samples
@@ -221,6 +221,7 @@ def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> 
         Faults: what the user wrote cannot be used.
         RunnerError: Docker was asked for and is not there.
         SnapshotRefused: the dirty tree is too large or holds a secret.
+        NoRoom: the disks or their quotas do not hold what it would make.
     """
     loaded = load_case(workspace, case)
     refuse_exposed_samples(loaded)
@@ -238,6 +239,7 @@ def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> 
     environments = graph.environments(rows, runner)
     if not (workspace / ENVIRONMENTS).exists():
         atomic.write(workspace / ENVIRONMENTS, environments)
+    preflight.fits(workspace, case, rows, lambda: _todo(workspace, rows, runner))
     now = datetime.now(UTC)
     run = runs.create(workspace, case, expose=_exposed(loaded), now=now)
     atomic.write(run.tree / ENVIRONMENTS, environments)
@@ -246,6 +248,15 @@ def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> 
     engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, cache_dir=None)
     cut = Cut(Course(rows), Budget(budget))
     return Investigation(loaded, rows, run, engine, runner, note, say, now, cut)
+
+
+def _todo(workspace: Path, rows: tuple[Row, ...], runner: Runner) -> list[str]:
+    """Return the stages that the cache does not have, as far as that is known beforehand."""
+    engine = Engine(workspace, runner=runner, run_id="preflight", logs=workspace / ".assay/logs")
+    try:
+        return [name for name, state in engine.status(rows).items() if state == "stale"]
+    finally:
+        engine.close()
 
 
 def _exposed(loaded: LoadedCase) -> tuple[str, ...]:
