@@ -7,6 +7,7 @@ import click
 
 from flows import cli_traced, cli_triggered
 from flows.cli_words import USAGE, TellingGroup, answer, as_json, case_names, isolation, say
+from flows.cli_words import budget as check_budget
 from flows.scaffold.options import new_options
 
 
@@ -23,21 +24,12 @@ def main() -> None:
     """
 
 
-def _budget(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    from flows.budget import stated
-
-    try:
-        return None if text is None else stated(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
 @main.command()
 @click.argument("case", shell_complete=lambda *_: case_names())
 @isolation
 @click.option(
     "--budget",
-    callback=_budget,
+    callback=check_budget,
     metavar="TIME",
     help="How long it may take: 90s, 10m, 2h.  [default: `budget` of case.yaml, or else 2h]",
 )

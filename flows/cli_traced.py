@@ -1,8 +1,11 @@
 """The commands about kept runs: where a number is from, whether it is whole, how it travels."""
 
+from typing import Any
+
 import click
 
 from flows.cli_words import answer, as_json, say
+from flows.cli_words import budget as check_budget
 
 
 @click.command()
@@ -17,4 +20,27 @@ def verify(run_id: str | None, mend: bool, json_: bool) -> None:
     answer(json_, "verify", "verify", run_id, mend, say)
 
 
-COMMANDS: tuple[click.Command, ...] = (verify,)
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@click.option("--from", "stage", metavar="STAGE", help="Run it and all after it, though cached.")
+@click.option(
+    "--only-failed", is_flag=True, help="Run nothing that RUN had finished: restore it, or end."
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "docker", "process"]),
+    default=None,
+    help="Where stages run.  [default: as in RUN]",
+)
+@click.option("--budget", callback=check_budget, metavar="TIME", help="How long it may take.")
+@as_json
+def rerun(run_id: str, json_: bool, **asked: Any) -> None:
+    """Repeat RUN from its own commit: code, params and data as they were.
+
+    What is cached is restored, all else runs. The new run's record names RUN, and what ran is
+    compared with it: the same to the byte, or which files differ.
+    """
+    answer(json_, "rerun", "rerun", run_id, asked, say)
+
+
+COMMANDS: tuple[click.Command, ...] = (verify, rerun)

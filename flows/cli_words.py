@@ -26,6 +26,16 @@ isolation = click.option(
 )
 
 
+def budget(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """Check a stated budget."""
+    from flows.budget import stated
+
+    try:
+        return None if text is None else stated(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 def say(line: str) -> None:
     """Report progress: on stderr, so that stdout holds the answer alone."""
     click.echo(line, err=True)

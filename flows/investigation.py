@@ -23,6 +23,7 @@ from flows.case_privacy import refuse_exposed_samples
 from flows.course import Course
 from flows.cut import Cut, NotInTime, contents, no_answer
 from flows.plan import ENVIRONMENTS, named, plan
+from flows.repeat import Repeat
 from lineage import apart, atomic, fence, runs
 from lineage.engine import Engine
 from lineage.execute import StageFailed
@@ -51,6 +52,7 @@ class Investigation:
     flow_run_id: str | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     provenance: dict[str, Provenance] = field(default_factory=dict)
+    repeat: Repeat | None = None
     _said_not_kept: bool = False
 
     def advance(self, name: str) -> str:
@@ -86,10 +88,16 @@ class Investigation:
             return self._leave_out(row, blocked)
         if self.cut.is_touched(row.name):
             return self._leave_out(row, why) if why else self._run_apart(row, on_line)
+        fresh = self.repeat is not None and row.name in self.repeat.fresh
         if why:  # what is known already takes no time
-            known = self.engine.restore(row, on_line=on_line, cancel=ends)
+            known = None if fresh else self.engine.restore(row, on_line=on_line, cancel=ends)
             return known.provenance if known else self._leave_out(row, why)
-        return self.engine.advance(row, on_line=on_line, cancel=ends).provenance
+        if self.repeat and row.name in self.repeat.kept:
+            known = self.engine.restore(row, on_line=on_line, cancel=ends)
+            if known is None:
+                raise self.repeat.not_kept(row.name)
+            return known.provenance
+        return self.engine.advance(row, on_line=on_line, cancel=ends, fresh=fresh).provenance
 
     def _leave_out(self, row: Row, why: str) -> Provenance:
         if self.cut.course.is_needed(row.name):
@@ -187,6 +195,7 @@ class Investigation:
             started=self.started.isoformat(),
             ended=datetime.now(UTC).isoformat(),
             flow_run_id=self.flow_run_id,
+            of=self.repeat.of.id if self.repeat else None,
             stages=[self.provenance[row.name] for row in self.rows if row.name in self.provenance],
             error=(str(error) or state) if error else None,
         )

@@ -83,6 +83,14 @@ def relative(row: Row, path: str) -> str:
     return os.path.relpath(path, os.path.dirname(row.file))  # noqa: PTH120 - text, not files
 
 
+def folders_of_cases(content: Any, case: str) -> tuple[str, ...]:
+    """Return the case's folder and those of other cases that its parsed dvc.yaml depends on."""
+    deps = [dep for stage in content["stages"].values() for dep in stage.get("deps", ())]
+    paths = [os.path.normpath(f"cases/{case}/{dep}").split("/") for dep in deps]
+    others = {"/".join(path[:2]) for path in paths if path[0] == "cases"}
+    return tuple(sorted({f"cases/{case}", *others}))
+
+
 def _dump(content: Any) -> str:
     from ruamel.yaml import YAML
 

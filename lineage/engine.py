@@ -75,8 +75,10 @@ class Engine:
         with self._repo.locked():
             return status(self._repo, rows)
 
-    def advance(self, row: Row, *, on_line: OnLine, cancel: threading.Event) -> Outcome:
-        """Bring one stage up to date.
+    def advance(
+        self, row: Row, *, on_line: OnLine, cancel: threading.Event, fresh: bool = False
+    ) -> Outcome:
+        """Bring one stage up to date; `fresh`: run it though its outputs are known.
 
         The repository is locked while it is looked at and written to, not while the stage runs.
 
@@ -93,7 +95,7 @@ class Engine:
         with stage_fence(row, self.root, on_line, cancel):
             aside = Aside(row.name, self.root, on_line)
             with disk.writes("The worktree of the run", self.root):
-                stage, before, outcome = self._look_up(row, aside)
+                stage, before, outcome = self._look_up(row, aside, fresh=fresh)
                 if outcome is None:
                     outcome = self._run(row, stage, before, aside, cancel)
                 self._note(outcome.provenance)
@@ -122,7 +124,9 @@ class Engine:
             self._environments[row.image] = self.runner.environment_key(row.image)
         return self._environments[row.image]
 
-    def _look_up(self, row: Row, aside: Aside) -> tuple[Any, Deps, Outcome | None]:
+    def _look_up(
+        self, row: Row, aside: Aside, *, fresh: bool = False
+    ) -> tuple[Any, Deps, Outcome | None]:
         self._environment(row)
         with self._repo.locked():
             self._check_environment(row)
@@ -130,7 +134,8 @@ class Engine:
             before = self._repo.deps(stage)
             _check_inputs(row, before)
             self._repo.set_deps(stage, before)
-            return stage, before, self._known(row, stage, before, aside)
+            known = None if fresh else self._known(row, stage, before, aside)
+            return stage, before, known
 
     def _known(self, row: Row, stage: Any, before: Deps, aside: Aside) -> Outcome | None:
         wanted = self._repo.entry(stage)

@@ -25,7 +25,7 @@ from lineage.fence import fence_or_skip
 from lineage.link_types import link_types
 from lineage.provenance import Provenance, RunRecord
 from lineage.run_tags import RunUnknown, list_runs, read_run, tag, tag_exists, tag_name
-from lineage.snapshot import MAX_BYTES, SnapshotRefused, snapshot
+from lineage.snapshot import MAX_BYTES, Snapshot, SnapshotRefused, snapshot
 
 __all__ = [
     "Run",
@@ -33,6 +33,7 @@ __all__ = [
     "SnapshotRefused",
     "close",
     "create",
+    "discard",
     "list_runs",
     "open_artifact",
     "read_run",
@@ -61,6 +62,11 @@ class Run:
         """What is removed when the run ends."""
         return self.tree.parent
 
+    @property
+    def logs(self) -> Path:
+        """Where its stages' logs stand; they stay."""
+        return self.workspace / ".assay/logs" / self.id
+
 
 def create(
     workspace: Path,
@@ -68,6 +74,7 @@ def create(
     *,
     expose: Sequence[str],
     now: datetime,
+    taken: Snapshot | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Run:
     """Snapshot the workspace and open a worktree that shows everything but the other cases.
@@ -77,6 +84,7 @@ def create(
         case: the case under examination.
         expose: the case folders that stand in the worktree, as in `cases/digits`.
         now: when the run starts.
+        taken: what to run, of an earlier run; None: the workspace as it stands.
         max_bytes: how much of a dirty tree is taken into git.
 
     Raises:
@@ -84,13 +92,15 @@ def create(
         DiskRefuses: there is no room for it.
     """
     with disk.writes("The folder of runs", workspace / RUNS):
-        return _create(workspace.resolve(), case, expose, now, max_bytes)
+        workspace = workspace.resolve()
+        if taken is None:
+            taken = snapshot(workspace, f"Snapshot for a run of {case}", max_bytes=max_bytes)
+        return _create(workspace, case, expose, now, taken)
 
 
 def _create(
-    workspace: Path, case: str, expose: Sequence[str], now: datetime, max_bytes: int
+    workspace: Path, case: str, expose: Sequence[str], now: datetime, taken: Snapshot
 ) -> Run:
-    taken = snapshot(workspace, f"Snapshot for a run of {case}", max_bytes=max_bytes)
     started = now.astimezone(UTC)
     run_id, folder = _new_folder(workspace, case, started)
     run = Run(
@@ -238,6 +248,11 @@ def _commit(run: Run, record: RunRecord) -> str:
             paths=made,
             message=f"Run {record.id}: {record.state}\n",
         )
+
+
+def discard(run: Run) -> None:
+    """Remove a run that has not begun: it leaves no tag."""
+    _remove(run)
 
 
 def _remove(run: Run) -> None:

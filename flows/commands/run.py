@@ -5,6 +5,8 @@ import importlib
 import os
 import threading
 import traceback
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,18 @@ def run(case: str, isolation: str, budget: str | None, say: Say) -> Answer:
     runs.reconcile(root, say)
     loaded = load_case(root, case)  # a fault in it is told before a server is started for it
     time = budget or loaded.case.budget
+    return run_begun(root, partial(begin, root, case, isolation, say, time), say)
+
+
+def run_begun(root: Path, start: Callable[[], Investigation], say: Say) -> Answer:
+    """Run what `start` opens, from its first stage to its tag."""
     api = server.ensure(root, say)
     os.environ.update(server.environment(api, root))
     _warm_up()
-    investigation = begin(root, case, isolation, say, time)
+    investigation = start()
     try:
         where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
-        say(f"run {investigation.run.id} in {where}, budget {time}")
+        say(f"run {investigation.run.id} in {where}, budget {investigation.cut.budget.text}")
         error = _follow(investigation)
         record = investigation.conclude(error)
     except BaseException as broken:
@@ -75,7 +82,7 @@ def _follow(investigation: Investigation) -> BaseException | None:
 
 def _next(record: RunRecord, status: int) -> str:
     """Say how it ended and what to do; what a person gave would fail the same way once more."""
-    again = f"assay run {record.case}"
+    again = f"assay rerun {record.of}" if record.of else f"assay run {record.case}"
     if status == USAGE:
         return f"{record.state}. Mend what is named above, then: {again}"
     return f"{record.state}. Resume it: {again}"
