@@ -63,6 +63,7 @@ class Investigation:
             NotInTime: there is no answer without it, and no time for it.
         """
         row = named(self.rows, name)
+        self.engine.flow_run_id = self.flow_run_id
         try:
             made = self._made(row)
         except (StageFailed, fence.Cancelled) as error:
@@ -254,7 +255,7 @@ def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> 
     atomic.write(run.tree / ENVIRONMENTS, environments)
     os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
     logs = workspace / ".assay/logs" / run.id
-    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, cache_dir=None)
+    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, commit=run.commit)
     cut = Cut(Course(rows), Budget(budget))
     return Investigation(loaded, rows, run, engine, runner, note, say, now, cut)
 

@@ -57,11 +57,14 @@ class Engine:
         run_id: str,
         logs: Path,
         cache_dir: Path | None = None,
+        commit: str | None = None,
     ) -> None:
         self.root = root.resolve()
         self.runner = runner
         self.run_id = run_id
         self.logs = logs
+        self.commit = commit  # for the record: what is checked out here
+        self.flow_run_id: str | None = None  # for the record: Prefect's, once it is known
         self._repo = DvcRepo(self.root, cache_dir)
         self._environments: dict[str, str] = {}
         sweep(self.root)
@@ -226,6 +229,8 @@ class Engine:
             environment=self._environments[row.image],
             isolation=self.runner.kind,
             before=_md5s(before),
+            commit=self.commit,
+            flow_run_id=self.flow_run_id,
         )
 
     def _outputs(self, row: Row, stage: Any) -> dict[str, str]:

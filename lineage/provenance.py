@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 How = Literal["unchanged", "restored", "ran", "failed", "not examined", "apart"]
 """Not examined: there was no time for it. Apart: it ran on what is not whole, outside of DVC."""
+DONE: tuple[How, ...] = ("unchanged", "restored", "ran")
+"""How a stage came to be whose outputs are whole and in the cache."""
+
 State = Literal["done", "failed", "cancelled"]
 Verdict = Literal["open", "closed", "abstained"]
 
@@ -35,8 +38,9 @@ class Limits(BaseModel):
 class Provenance(BaseModel):
     """How one stage came to be as it is.
 
-    For a stage that was unchanged or restored, all about its process (isolation, image, times,
-    exit, log, `inside`) is what was written when it ran, in the run `from_run`; None is unknown.
+    For a stage that was unchanged or restored, all about its process (commit, isolation, image,
+    times, exit, log, `inside`) is what was written when it ran, in the run `from_run`; None is
+    unknown.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")  # a newer file stays readable
@@ -47,6 +51,8 @@ class Provenance(BaseModel):
     how: How
     run_id: str
     from_run: str | None = None  # where it ran, if not here
+    commit: str | None = None  # that was checked out where it ran
+    flow_run_id: str | None = None  # Prefect's, of where it ran
     inputs: dict[str, Hashes]  # inputs and sources
     outputs: dict[str, str]  # the folder (a .dir hash) and each declared file
     params: dict[str, Any]

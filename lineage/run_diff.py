@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lineage import git, yaml12
-from lineage.provenance import Provenance, RunRecord
+from lineage.provenance import DONE, Provenance, RunRecord
 from lineage.run_tags import PREFIX, read_run
 
 How = Literal["changed", "added", "removed"]
 Outcome = Literal["same", "differs", "only in the old", "only in the new"]
 Paths = dict[str, str]  # path -> hash
-DONE = ("unchanged", "restored", "ran")
 
 
 @dataclass(frozen=True, slots=True)

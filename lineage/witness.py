@@ -20,6 +20,8 @@ class Witness:
     environment: str
     isolation: str
     before: Mapping[str, str | None]  # path -> MD5
+    commit: str | None = None
+    flow_run_id: str | None = None
 
     def saw(
         self,
@@ -44,6 +46,8 @@ class Witness:
         ended = executed.exit
         made = self._plain(how, outputs or {}, after or {})
         seen = {
+            "commit": self.commit,
+            "flow_run_id": self.flow_run_id,
             "isolation": self.isolation,
             "image": self.row.image,
             "image_id": ended.image_id,

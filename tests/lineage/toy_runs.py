@@ -26,7 +26,10 @@ def run_toy(workspace: Path, second: int, *, n: int = 2, rows=None, **other) -> 
     run = runs.create(workspace, "toy", expose=["cases/toy"], now=now)
     key = other.pop("key", "process:fake")
     (run.tree / "environments.yaml").write_text(f"base: {key}\n")
-    engine = Engine(run.tree, runner=FakeRunner(key), run_id=run.id, logs=workspace / ".assay/logs")
+    runner = FakeRunner(key, image_id="sha256:1", base_digest="sha256:2")
+    logs = workspace / ".assay/logs"
+    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, commit=run.commit)
+    engine.flow_run_id = other.get("flow_run_id")
     made = [engine.advance(row, on_line=quiet, cancel=threading.Event()) for row in rows]
     engine.close()
     known = {

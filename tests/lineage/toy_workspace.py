@@ -45,6 +45,8 @@ class FakeRunner:
     key: str = "process:fake"
     during: Callable[[Job], None] = lambda job: None
     ran: list[str] = field(default_factory=list)
+    image_id: str | None = None
+    base_digest: str | None = None
     kind: str = "process"
 
     def environment_key(self, image: str) -> str:
@@ -76,8 +78,8 @@ class FakeRunner:
             detail="" if reason is Reason.DONE else f"Status {done.returncode}.",
             wall_s=time.monotonic() - started,
             gpu=False,
-            image_id=None,
-            base_digest=None,
+            image_id=self.image_id,
+            base_digest=self.base_digest,
         )
 
 
