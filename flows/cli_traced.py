@@ -43,4 +43,17 @@ def rerun(run_id: str, json_: bool, **asked: Any) -> None:
     answer(json_, "rerun", "rerun", run_id, asked, say)
 
 
-COMMANDS: tuple[click.Command, ...] = (verify, rerun)
+@click.command()
+@click.argument("what", metavar="WHAT")
+@click.option("--picture", metavar="FILE.svg", type=click.Path(), help="Draw it, too.")
+@as_json
+def lineage(what: str, picture: str | None, json_: bool) -> None:
+    """Trace WHAT back to data, code, params and images, and forward to all that was made from it.
+
+    WHAT is a file or folder, wherever it lies (it is found by its bytes); a hash or its beginning
+    (MD5, SHA-256, of git, of an image or a log); a path of an artifact; RUN:PATH; or a RUN.
+    """
+    answer(json_, "lineage", "lineage", what, picture, say)
+
+
+COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun)

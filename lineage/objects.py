@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from lineage import git, yaml12
+from lineage.cache_objects import place
 from lineage.git_blobs import read_blobs
 from lineage.run_tags import PREFIX
 
@@ -82,15 +83,10 @@ def run_objects(
     return found
 
 
-def object_path(cache: Path, md5: str) -> Path:
-    """Return where the cache keeps the object of a hash."""
-    return cache / "files/md5" / md5[:2] / md5[2:]
-
-
 def members(cache: Path, md5: str) -> dict[str, str] | None:
     """Return {path within the folder: hash} of a `.dir` object; None where it is away or broken."""
     try:
-        listed = json.loads(object_path(cache, md5).read_bytes())
+        listed = json.loads(place(cache, md5).read_bytes())
         return {one["relpath"]: one["md5"] for one in listed}
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -133,9 +129,13 @@ def _named(workspace: Path, run_ids: Sequence[str]) -> Iterator[tuple[str, tuple
         yield run_id, (*made, *_data(workspace, run_id, read))
 
 
+def case_of(run_id: str) -> str:
+    """Return the case of a run; it stands in the id."""
+    return run_id.partition("-")[2].rpartition("-")[0]
+
+
 def _folder(run_id: str) -> str:
-    """Return the folder of a run's case; the case stands in the id."""
-    return f"cases/{run_id.partition('-')[2].rpartition('-')[0]}"
+    return f"cases/{case_of(run_id)}"
 
 
 def _reads(lock: str) -> set[str]:

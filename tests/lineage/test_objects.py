@@ -11,8 +11,9 @@ from toy_runs import run_toy
 from toy_workspace import dvc, git
 
 from lineage import lock_text
+from lineage.cache_objects import place
 from lineage.git_blobs import read_blobs
-from lineage.objects import Named, lock_outs, object_path, objects_of, run_objects
+from lineage.objects import Named, lock_outs, objects_of, run_objects
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ def test_a_folder_whose_list_is_lost_is_told(workspace: Path):
     run = run_toy(workspace, 1)
     found = run_objects(workspace, [run])[run]
     lost = next(one for one in found.named if one.stage == "first")
-    path = object_path(workspace / ".dvc/cache", lost.md5)
+    path = place(workspace / ".dvc/cache", lost.md5)
     path.chmod(0o644)
     path.write_text("[1")
     again = run_objects(workspace, [run])[run]
