@@ -17,6 +17,7 @@ from containers.owner import Owner
 from containers.reap import reap
 from lineage import atomic, disk, git
 from lineage.artifacts import open_artifact
+from lineage.cache_sweep import sweep
 from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
@@ -287,7 +288,11 @@ def reconcile(workspace: Path, say: Callable[[str], None] = lambda _line: None) 
             return ()
         reap(workspace)  # first: an orphan may still write into a dead run's folder
         folders = sorted((workspace / RUNS).glob("*"))
-        return tuple(folder.name for folder in folders if _is_closed(workspace, folder, say))
+        closed = tuple(folder.name for folder in folders if _is_closed(workspace, folder, say))
+        if closed:
+            cache = cache_of(workspace).resolve()
+            sweep(cache, shared=not cache.is_relative_to(workspace))
+        return closed
 
 
 def _is_closed(workspace: Path, folder: Path, say: Callable[[str], None]) -> bool:

@@ -71,7 +71,7 @@ POINTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "renamed": (execute, "swap", {"before": False, "where": _any}),
     "in the cache": (DvcRepo, "store", {"before": False, "where": _any}),
     "in the run cache": (DvcRepo, "write_lock", {"before": True, "where": _any}),
-    "amid the run cache's file": _fsync("/runs/"),
+    "amid the run cache's file": _fsync("/cache/runs/"),
     "amid dvc.lock": _fsync("/.dvc.lock."),
     "before the journal": (lock_text.atomic, "write", {"before": True, "where": _journal}),
     "recorded": (engine.Engine, "_note", {"before": True, "where": _any}),

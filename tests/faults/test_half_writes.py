@@ -12,6 +12,7 @@ from toy_run import advance, begin, engine_of, finish, logs_of
 from toy_workspace import FakeRunner, git, quiet, toy_rows
 
 from lineage import runs
+from lineage.cache_sweep import sweep
 from lineage.engine import Engine
 from lineage.lock_text import LockBroken
 from lineage.verify import verify_runs
@@ -41,6 +42,8 @@ def test_a_run_killed_at_any_point_of_recording_is_closed_and_goes_on(workspace,
     assert (run.tree / MADE).read_text() == "second of 10"
     finish(run, outcomes)
     assert verify_runs(workspace).is_whole
+    cached = (workspace / ".dvc/cache").rglob(".*")
+    assert not [path for path in cached if path.name != ".gitignore"]
     assert git(workspace, "worktree", "list").count("\n") == 0
 
 
@@ -74,3 +77,28 @@ def test_without_a_journal_the_lock_is_named_with_what_to_do(workspace: Path):
     engine = Engine(workspace, runner=FakeRunner(), run_id="r", logs=logs_of(workspace, "r"))
     with pytest.raises(LockBroken, match=r"cases/toy/dvc\.lock is empty or broken.*git checkout"):
         engine.advance(toy_rows()[0], on_line=quiet, cancel=threading.Event())
+
+
+def test_what_the_dead_left_in_a_cache_goes_and_what_the_living_write_stays(tmp_path: Path):
+    cache = tmp_path.resolve() / "cache"
+    names = [
+        "files/md5/ab/.Xy12.tmp",
+        "runs/ab/abc/.def.a1b2c3d4",
+        "assay/ab/.abc.json.a1b2c3d4",
+        "files/md5/ab/cdef",
+        "files/md5/ab/.open.tmp",
+    ]
+    for name in names:
+        (cache / name).parent.mkdir(parents=True, exist_ok=True)
+        (cache / name).write_text("half")
+    (cache / ".probe-1").mkdir()
+    assert sweep(cache, shared=True) == []  # another host may be writing them
+    with (cache / names[-1]).open():
+        gone = sweep(cache, shared=False)
+    assert {path.name for path in gone} == {
+        ".Xy12.tmp",
+        ".def.a1b2c3d4",
+        ".abc.json.a1b2c3d4",
+        ".probe-1",
+    }
+    assert sorted(path.name for path in cache.rglob("*") if path.is_file()) == [".open.tmp", "cdef"]

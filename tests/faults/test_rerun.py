@@ -11,9 +11,11 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "e2e")]
 
 from clone import Clone, make_clone  # noqa: E402
 
-from flows import current, repeat  # noqa: E402
+from flows import current, repeat, server, workspace  # noqa: E402
 from flows.begin_again import begin_again  # noqa: E402
 from flows.case import load_case  # noqa: E402
+from flows.commands import run as command  # noqa: E402
+from flows.commands.rerun import rerun  # noqa: E402
 from flows.cut import NotInTime  # noqa: E402
 from flows.investigation import Investigation, begin  # noqa: E402
 from flows.plan import plan  # noqa: E402
@@ -148,6 +150,27 @@ def test_which_files_differ_is_said(first):
     other = {**stage.outputs, folder: "0.dir", files[0]: "0"}
     changed = first.model_copy(update={"stages": [stage.model_copy(update={"outputs": other})]})
     assert compare(first, changed, [stage.name]) == {stage.name: [files[0]]}
+
+
+def test_the_command_repeats_a_run_and_tells_what_became_of_it(clone, first, monkeypatch):
+    """All but Prefect: its part is to call `advance` for each stage."""
+    monkeypatch.setattr(workspace, "find", lambda _start: clone.root)
+    monkeypatch.setattr(server, "ensure", lambda _root, _say: "http://127.0.0.1:9/api")
+    monkeypatch.setattr(server, "environment", lambda *_: {})
+    monkeypatch.setattr(command, "_warm_up", lambda: None)
+
+    def follow(investigation: Investigation) -> NotInTime:
+        for name in SOME:
+            investigation.advance(name)
+        return NotInTime("Far enough.")
+
+    monkeypatch.setattr(command, "_follow", follow)
+    asked = {"stage": "collect-candidate", "only_failed": False, "isolation": None, "budget": None}
+    data, text, status = rerun(first.id, asked, print)
+    assert (status, data["of"], data["ran"]) == (3, first.id, ["collect-candidate"])
+    assert data["differs"] == {"collect-candidate": []}
+    assert data["stages"] == {"data": "restored", "train": "restored", SOME[2]: "ran"}
+    assert f"Resume it: assay rerun {first.id}" in text
 
 
 def test_a_flow_run_that_is_tried_again_after_its_run_says_what_to_do():
