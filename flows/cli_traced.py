@@ -56,4 +56,16 @@ def lineage(what: str, picture: str | None, json_: bool) -> None:
     answer(json_, "lineage", "lineage", what, picture, say)
 
 
-COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun)
+@click.command()
+@click.argument("run_id", metavar="[RUN]", default="latest")
+@as_json
+def reproduce(run_id: str, json_: bool) -> None:
+    """Run RUN again from its tag, in a clean clone with empty caches, and compare all outputs.
+
+    The raw data is all that its cache holds. 0: all identical, or equal within the tolerance that
+    the run states; 1: some differ; 3: it broke.
+    """
+    answer(json_, "reproduce", "reproduce", run_id, say)
+
+
+COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun, reproduce)

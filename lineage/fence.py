@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 POLL_S = 0.05
+PRUNING = ".assay/prune.lock"
 
 
 class Cancelled(Exception):  # noqa: N818 - reads as the fact that it is
@@ -53,6 +54,13 @@ def fence_or_skip(path: Path) -> Iterator[bool]:
         yield _take(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def not_while_pruning(workspace: Path) -> Iterator[None]:
+    """Begin a run, or bring objects into the cache, while nothing is taken out of it."""
+    with fence(workspace / PRUNING, on_wait=lambda: None):
+        yield
 
 
 def _take(handle: int) -> bool:

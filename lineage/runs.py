@@ -22,7 +22,7 @@ from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
 from lineage.execute import RUNS
-from lineage.fence import fence_or_skip
+from lineage.fence import fence_or_skip, not_while_pruning
 from lineage.link_types import link_types
 from lineage.provenance import Provenance, RunRecord
 from lineage.run_tags import RunUnknown, list_runs, read_run, tag, tag_exists, tag_name
@@ -103,20 +103,26 @@ def _create(
     workspace: Path, case: str, expose: Sequence[str], now: datetime, taken: Snapshot
 ) -> Run:
     started = now.astimezone(UTC)
-    run_id, folder = _new_folder(workspace, case, started)
-    run = Run(
-        id=run_id,
-        case=case,
-        workspace=workspace,
-        tree=folder / "tree",
-        commit=taken.commit,
-        parent=taken.parent,
-        dirty=taken.dirty,
-        started=started.isoformat(),
-    )
+    with not_while_pruning(workspace):
+        run_id, folder = _new_folder(workspace, case, started)
+        run = Run(
+            id=run_id,
+            case=case,
+            workspace=workspace,
+            tree=folder / "tree",
+            commit=taken.commit,
+            parent=taken.parent,
+            dirty=taken.dirty,
+            started=started.isoformat(),
+        )
+        try:
+            with disk.writes("The folder of runs", run.folder.parent):
+                _note(run)
+        except BaseException:
+            _remove(run)
+            raise
     try:
         with disk.writes("The folder of runs", run.folder.parent):
-            _note(run)
             shown = _check_out(run, expose)
             _set_up_dvc(run, shown)
     except BaseException:

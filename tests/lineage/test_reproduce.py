@@ -1,0 +1,196 @@
+"""A run repeated in a clean clone: what is the same, what is not, and what is kept of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from toy_repeat import toy_run
+from toy_workspace import FIRST, FakeRunner, dvc, git
+
+from flows.commands.reproduce import _lines, markdown
+from flows.reproduce import NotReproducible, _refuse_unfinished, reproduce
+from lineage.artifacts import read_artifact
+from lineage.cache_objects import place
+from lineage.clean_clone import RawDataMissing
+from lineage.dvc_repo import cache_of
+from lineage.outputs_compared import Tolerance, _arrays, _texts
+from lineage.run_tags import list_runs, read_run
+
+REPORT = "cases/toy/artifacts/first/report.json"
+
+
+def again(runner: FakeRunner | None = None, **stated):
+    """How the toy case is run in the clone."""
+    return lambda clone, record, say: toy_run(clone.root, runner=runner, **stated).id
+
+
+def told(result) -> list[str]:
+    return list(_lines(result))
+
+
+def test_a_run_comes_out_the_same_from_nothing_but_its_commit_and_that_is_a_run_too(
+    workspace: Path,
+) -> None:
+    old = toy_run(workspace)
+    runner = FakeRunner()
+    result = reproduce(workspace, "latest", print, start=again(runner))
+    assert runner.ran == ["first", "second"]  # nothing was restored
+    assert result.how == {"first": "ran", "second": "ran"}
+    assert [(one.stage, one.same) for one in result.outputs] == [
+        ("first", "identical"),
+        ("second", "identical"),
+    ]
+    assert (result.status, result.sentence) == (0, "2 outputs: 2 identical.")
+    assert any(line.split() == ["first", "ran", "identical"] for line in told(result))
+    assert "| second | ran | identical |" in markdown(result)
+
+    # The repetition is a run of its own that says of which.
+    kept = read_run(workspace, result.run.id)
+    assert (kept.of, kept.state, kept.commit) == (old.id, "done", old.commit)
+    assert {run.id: run.of for run in list_runs(workspace)} == {old.id: None, kept.id: old.id}
+    assert read_artifact(workspace, kept.id, REPORT) == read_artifact(workspace, old.id, REPORT)
+    for stage in kept.stages:
+        assert stage.log
+        assert Path(stage.log).read_text().startswith("starting")
+    assert git(workspace, "status", "--porcelain") == ""
+    assert list((workspace / ".assay/reproduce").iterdir()) == []
+
+
+def test_what_differs_is_named_by_file_and_value(workspace: Path, tmp_path: Path) -> None:
+    slip = tmp_path / "slip"
+    slip.write_text("5")  # what no stage should look at
+    looks = FIRST.replace('len(inputs["data"])', f"int(open({str(slip)!r}).read())")
+    (workspace / "toys/first.py").write_text(looks)
+    git(workspace, "commit", "-qam", "A stage that looks beside its inputs")
+    toy_run(workspace)
+    slip.write_text("7")
+    result = reproduce(workspace, "latest", print, start=again())
+    assert result.status == 1
+    assert [(one.stage, one.same) for one in result.outputs] == [
+        ("first", "different"),
+        ("second", "different"),
+    ]
+    report = result.outputs[0].files[0]
+    assert (report.path, report.why) == (REPORT, "10 -> 14")
+    assert read_artifact(workspace, result.run.id, REPORT) == b"14"  # kept, to be looked at
+
+
+def test_a_repetition_that_restored_a_stage_proves_nothing(workspace: Path) -> None:
+    toy_run(workspace)
+
+    def start(clone, record, say):
+        toy_run(clone.root)
+        return toy_run(clone.root).id
+
+    result = reproduce(workspace, "latest", print, start=start)
+    assert result.status == 3
+    assert result.sentence == "It proves nothing: not executed in the clone: first, second."
+
+
+def test_one_that_breaks_says_so_and_is_kept(workspace: Path) -> None:
+    toy_run(workspace)
+    broken = {"state": "failed", "sentence": "second failed. Status 1.", "error": "second failed."}
+    result = reproduce(workspace, "latest", print, start=again(**broken))
+    assert (result.status, result.sentence) == (3, "It broke: second failed. Status 1.")
+    assert read_run(workspace, result.run.id).state == "failed"
+
+
+def test_what_has_no_whole_answer_is_not_repeated(workspace: Path) -> None:
+    run = toy_run(workspace, partial="Ctrl-C")
+    with pytest.raises(NotReproducible, match="is a partial answer"):
+        reproduce(workspace, run.id, print, start=again())
+    with pytest.raises(NotReproducible, match="it has no answer to reproduce"):
+        _refuse_unfinished(run.model_copy(update={"state": "failed"}))
+
+
+def test_raw_data_alone_is_brought_into_the_empty_cache(workspace: Path) -> None:
+    git(workspace, "rm", "-q", "--cached", "cases/toy/data.txt")
+    dvc(workspace, "add", "-q", "cases/toy/data.txt")
+    git(workspace, "add", "-A")
+    git(workspace, "commit", "-qm", "Data under DVC")
+    toy_run(workspace)
+    seen = []
+
+    def start(clone, record, say):
+        found = [path for path in clone.cache.rglob("*") if path.is_file()]
+        seen.extend((path.name, path.read_text()) for path in found)
+        return toy_run(clone.root).id
+
+    result = reproduce(workspace, "latest", print, start=start)
+    ((name, text),) = seen
+    assert text == "12345"
+    assert (result.raw, result.status) == (("cases/toy/data.txt",), 0)
+
+    (raw,) = (path for path in cache_of(workspace).rglob("*") if path.name == name)
+    raw.chmod(0o644)
+    raw.write_text("54321")
+    with pytest.raises(RawDataMissing, match=r"cases/toy/data\.txt .* damaged"):
+        reproduce(workspace, "latest", print, start=again())
+
+
+def test_a_cache_that_others_share_is_not_looked_into(workspace: Path, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    with (workspace / ".dvc/config").open("a") as config:
+        config.write(f"[cache]\n    dir = {shared}\n")
+    git(workspace, "commit", "-qam", "A shared cache")
+    old = toy_run(workspace)
+    result = reproduce(workspace, "latest", print, start=again())
+    assert result.how == {"first": "ran", "second": "ran"}
+    assert result.status == 0
+    for md5 in read_run(workspace, old.id).stages[0].outputs.values():
+        if not md5.endswith(".dir"):
+            assert place(shared, md5).exists()
+
+
+TOLERANCE = Tolerance(atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('{"gap": 1.0}', '{"gap": 1.0000001}', "equal"),
+        ('{"gap": 1.0}', '{"gap": 1.001}', "different"),
+        ('{"gap": 1e-9}', '{"gap": 0.0}', "equal"),
+        ('{"rows": 1000000000}', '{"rows": 1000000001}', "different"),
+        ('{"gap": 1.0}', '{"gaps": 1.0}', "different"),
+        ("a,1.5\nb,2.5\n", "a,1.5\nc,2.5\n", "different"),
+        ("hash 12e45a78", "hash 12e45a79", "different"),
+        ("0.1 0.2", "0.1", "different"),
+    ],
+    ids=[
+        "a number within", "a number beyond", "next to nothing", "whole numbers", "a key",
+        "a label", "a hash is no number", "one number fewer",
+    ],
+)  # fmt: skip
+def test_text_is_the_same_but_for_fractions_within_the_tolerance(old, new, same) -> None:
+    assert _texts(old, new, TOLERANCE)[0] == same
+    assert _texts(new, old, TOLERANCE)[0] == same
+
+
+def test_arrays_are_compared_element_by_element(tmp_path: Path) -> None:
+    import numpy as np
+
+    def say(old, new) -> tuple[str, str]:
+        for name, array in (("old", old), ("new", new)):
+            np.save(tmp_path / f"{name}.npy", array)
+        return _arrays(tmp_path / "old.npy", tmp_path / "new.npy", TOLERANCE)
+
+    base = np.array([1.0, np.nan, np.inf], np.float32)
+    assert say(base, base + np.float32(2e-7))[0] == "equal"
+    assert say(base, base + np.float32(1e-3)) == (
+        "different",
+        "1 elements beyond atol 1e-06, rtol 1e-06",
+    )
+    assert say(base, np.nan_to_num(base, posinf=np.inf))[0] == "different"
+    assert say(base, base.astype(float))[0] == "different"
+    assert say(np.arange(3), np.array([0, 1, 3])) == ("different", "other elements")
+
+
+def test_the_record_of_an_older_run_stays_readable() -> None:
+    from lineage.provenance import RunRecord
+
+    older = {
+        "id": "x", "case": "toy", "state": "done", "sentence": "", "commit": "c", "parent": "c",
+        "isolation": "process", "started": "", "ended": "",
+    }  # fmt: skip
+    assert RunRecord.model_validate_json(json.dumps(older)).of is None
