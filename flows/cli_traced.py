@@ -1,5 +1,6 @@
 """The commands about kept runs: where a number is from, whether it is whole, how it travels."""
 
+import sys
 from typing import Any
 
 import click
@@ -68,4 +69,25 @@ def reproduce(run_id: str, json_: bool) -> None:
     answer(json_, "reproduce", "reproduce", run_id, say)
 
 
-COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun, reproduce)
+@click.command()
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="The N newest of each case.")
+@click.option("--keep-days", type=click.FloatRange(min=0), metavar="D", help="Those of D days.")
+@click.option("--keep-run", "runs", multiple=True, metavar="RUN", help="This one; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--alone", is_flag=True, help="No other workspace uses this one's cache.")
+@as_json
+def prune(json_: bool, **stated: Any) -> None:
+    """Drop the runs that nothing names here, and what in the cache no kept run needs.
+
+    Whatever is asked for, the last finished run of each case stays, and so do runs with a waiver
+    that holds. Raw data is never dropped.
+    """
+
+    def ask(question: str) -> bool:
+        return sys.stdin.isatty() and click.confirm(question, err=True)
+
+    answer(json_, "prune", "prune", stated, ask, say)
+
+
+COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun, reproduce, prune)

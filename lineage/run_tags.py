@@ -9,6 +9,9 @@ from lineage import git
 from lineage.provenance import RunRecord
 
 PREFIX = "refs/tags/run/"
+PRUNED = "refs/tags/pruned/"
+"""What is left of a run that was pruned and had looked at held-out rows."""
+
 LATEST = "latest"
 SHOWN = 5
 POSITIONS = {LATEST: 0, "previous": 1}
@@ -52,6 +55,18 @@ def tag(workspace: Path, commit: str, record: RunRecord) -> None:
     verdict = f", gate {record.verdict}" if record.verdict else ""
     cut = f", partial ({record.partial})" if record.partial else ""
     first = f"{record.case}: {record.state}{cut}{verdict}. {record.sentence}".replace("\n", " ")
+    _tag(workspace, tag_name(record.id), commit, first, record)
+
+
+def note_pruned(workspace: Path, record: RunRecord) -> None:
+    """Keep the summary of a run whose tag is about to go: its look at held-out rows counts."""
+    if git.text(workspace, "for-each-ref", f"{PRUNED}{record.id}"):
+        return
+    first = f"{record.case}: pruned. {record.sentence}".replace("\n", " ")
+    _tag(workspace, f"pruned/{record.id}", record.parent, first, record)
+
+
+def _tag(workspace: Path, name: str, target: str, first: str, record: RunRecord) -> None:
     summary = record.model_copy(update={"stages": []}).model_dump_json()
     git.run(
         workspace,
@@ -60,8 +75,8 @@ def tag(workspace: Path, commit: str, record: RunRecord) -> None:
         "--no-sign",
         "--cleanup=verbatim",
         "--file=-",
-        tag_name(record.id),
-        commit,
+        name,
+        target,
         input_=f"{first}\n\n{summary}\n".encode(),
         environment=git.identity(workspace),
     )
@@ -69,8 +84,17 @@ def tag(workspace: Path, commit: str, record: RunRecord) -> None:
 
 def list_runs(workspace: Path) -> list[RunRecord]:
     """Return all runs, newest first, without their stages; one call of git for all of them."""
+    return _list(workspace, PREFIX)
+
+
+def list_looks(workspace: Path) -> list[RunRecord]:
+    """Return what has looked at held-out rows: all runs, and those that were pruned."""
+    return [*_list(workspace, PREFIX), *_list(workspace, PRUNED)]
+
+
+def _list(workspace: Path, prefix: str) -> list[RunRecord]:
     said = git.run(
-        workspace, "for-each-ref", "--sort=-refname", "--format=%(contents:body)%00", PREFIX
+        workspace, "for-each-ref", "--sort=-refname", "--format=%(contents:body)%00", prefix
     )
     records = []
     for body in said.split(b"\0"):

@@ -7,6 +7,7 @@ from flows import looks_ledger, workspace
 from flows.cli_words import Answer
 from lineage import runs, waivers
 from lineage.provenance import RunRecord
+from lineage.run_tags import list_looks
 
 
 def show(run: str) -> Answer:
@@ -15,7 +16,7 @@ def show(run: str) -> Answer:
     record = runs.read_run(root, run)
     found = waivers.of_run(root, record.id)
     waiver = waivers.holding(found, record.id, waivers.today())
-    counted = looks_ledger.counted(record, runs.list_runs(root))
+    counted = looks_ledger.counted(record, list_looks(root))
     overspent = counted is not None and counted.overspends
     serves = waiver is not None or (record.verdict == "open" and not overspent)
     data: dict[str, Any] = {

@@ -15,6 +15,7 @@ from flows.investigation import Say
 from lineage import runs
 from lineage.artifacts import read_artifact
 from lineage.provenance import RunRecord
+from lineage.run_tags import list_looks
 from stages.metric import Metric
 from stages.reports.gate import GATE, GateReport
 from stages.reports.mitigate import ABSTAIN, MITIGATE, OFFERS, MitigateAnswer, MitigateReport, Offer
@@ -126,7 +127,7 @@ def _apply(
 
     root = loaded.workspace
     place = f"{loaded.folder}/{OFFERS.path}/{offer.kind}"
-    records = runs.list_runs(root)
+    records = list_looks(root)
     rows = (record.look or {}).get("rows", "")
     applied = Applied(
         loaded=loaded,

@@ -16,6 +16,7 @@ from flows.cli_words import CANCELLED, USAGE, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
 from lineage import runs
 from lineage.provenance import RunRecord
+from lineage.run_tags import list_looks
 from stages.reports.page import PAGE
 
 
@@ -111,7 +112,7 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
     data["report"] = str(page)
     gate = f"{record.verdict}: {record.because}" if record.because else record.verdict
     cut = f"partial  {record.partial}.\n" if record.partial else ""
-    counted = looks_ledger.counted(record, runs.list_runs(root)) if record.look else None
+    counted = looks_ledger.counted(record, list_looks(root)) if record.look else None
     if counted and counted.overspends:
         gate = f"{gate}\nlook     {counted.says()}"
     text = f"\n{record.sentence}\n\n{cut}gate     {gate}\nrun      {record.id}\nreport   {page}"
