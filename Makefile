@@ -70,4 +70,6 @@ clean: ## remove .venv and the tools' caches; runs, reports and DVC's cache stay
 	@echo "[2/2] installing what constraints.txt pins (some minutes the first time; torch is the largest)"
 	@$(BIN)/python -m pip install -c constraints.txt -e '.[stages,dev]' || { \
 	  echo "make setup: the installation broke off, see above. The same command resumes it." >&2; exit 3; }
+	@$(BIN)/python -m venv .venv/rocrate && .venv/rocrate/bin/python -m pip install -q roc-validator==0.13.0 || \
+	  echo "make setup: no validator of RO-Crates, so one test is skipped" >&2
 	@touch $@

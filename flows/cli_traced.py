@@ -90,4 +90,36 @@ def prune(json_: bool, **stated: Any) -> None:
     answer(json_, "prune", "prune", stated, ask, say)
 
 
-COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun, reproduce, prune)
+_remotes = [
+    click.option("--remote", metavar="NAME", help="The DVC remote.  [default: DVC's default]"),
+    click.option("--git-remote", metavar="NAME", help="The git remote.  [default: origin]"),
+]
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", default="latest")
+@_remotes[0]
+@_remotes[1]
+@as_json
+def push(run_id: str, remote: str | None, git_remote: str | None, json_: bool) -> None:
+    """Take RUN to the remotes: its objects by DVC, then its tag and waivers by git.
+
+    What is private (`pictures: none`) stays on this machine.
+    """
+    answer(json_, "remote", "push", run_id, remote, git_remote)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@_remotes[0]
+@_remotes[1]
+@as_json
+def pull(run_id: str, remote: str | None, git_remote: str | None, json_: bool) -> None:
+    """Bring RUN that a colleague pushed: `assay report RUN` works here then.
+
+    RUN is an id or its beginning, `latest`, CASE or CASE@previous.
+    """
+    answer(json_, "remote", "pull", run_id, remote, git_remote)
+
+
+COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun, reproduce, push, pull, prune)
