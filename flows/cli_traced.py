@@ -122,4 +122,23 @@ def pull(run_id: str, remote: str | None, git_remote: str | None, json_: bool) -
     answer(json_, "remote", "pull", run_id, remote, git_remote)
 
 
-COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun, reproduce, push, pull, prune)
+@click.command()
+@click.argument("run_id", metavar="[RUN]", default="latest")
+@click.option(
+    "--format", "form", type=click.Choice(["ro-crate", "in-toto"]), default="ro-crate",
+    show_default=True, help="A Workflow Run RO-Crate, or in-toto with SLSA's provenance.",
+)  # fmt: skip
+@click.option("--out", metavar="PATH", help="A folder or .zip for a crate, a file for a statement.")
+@click.option("--check", "file", metavar="FILE", help="Check such a file instead: 0 true, 1 not.")
+@as_json
+def export(run_id: str, form: str, out: str | None, file: str | None, json_: bool) -> None:
+    """Write RUN as other tools read it; needs no network.
+
+    With --check, what a file says is computed again from this repository and compared.
+    """
+    if file is not None:
+        answer(json_, "export", "check", file)
+    answer(json_, "export", "export", run_id, form, out)
+
+
+COMMANDS: tuple[click.Command, ...] = (lineage, verify, rerun, reproduce, export, push, pull, prune)
