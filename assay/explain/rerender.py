@@ -13,6 +13,7 @@ from assay.explain.rendering import RENDERINGS, Rendering
 Pictures: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]]
 FEW_ROWS = 4  # that filters are chosen on
 MAX_ROWS = 32  # that they are judged on
+MOST_STRETCHED = 8.0  # one side against the other: a filled frame takes so many times its size
 SLACK = 0.03  # of the difference: libraries round weights and results to whole numbers
 COLOURS = (1, 3, 4)
 IMAGE_NDIM = 4
@@ -58,11 +59,23 @@ def rerender(
 
 
 def _usable(source: Pictures, channels: int, size: Size) -> list[Array] | None:
-    """Give the pictures, where they have these channels and are of another size."""
+    """Give the pictures, where they have these channels, about this shape and another size."""
     given = [_planes(np.asarray(picture)[None]) for picture in source[:MAX_ROWS]]
-    found = [picture for picture in given if picture is not None and picture.shape[1] == channels]
+    found = [
+        picture
+        for picture in given
+        if picture is not None
+        and picture.shape[1] == channels
+        and _stretched(picture.shape, size) <= MOST_STRETCHED
+    ]
     resized = any(picture.shape[2:] != size for picture in found)
     return found if resized and len(found) == len(given) else None
+
+
+def _stretched(shape: tuple[int, ...], size: Size) -> float:
+    """Tell how much more one side is stretched than the other; a signal is no picture."""
+    ratio = (shape[2] / size[0]) / (shape[3] / size[1])
+    return max(ratio, 1 / ratio)
 
 
 Way: TypeAlias = tuple[Frame, Rendering]

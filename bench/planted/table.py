@@ -94,6 +94,7 @@ def figures(lines: Sequence[dict[str, Any]]) -> str:
         [one["figure"], _share(one), one["n"], one["target"] or "",
          {True: "met", False: "MISSED", None: ""}[one["met"]]]
         for one in lines
+        if one["n"]
     ]  # fmt: skip
     return _table(["figure", "value (95 % CI)", "n", "target", ""], rows)
 

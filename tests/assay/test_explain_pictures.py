@@ -2,6 +2,7 @@
 
 import colorsys
 import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -252,3 +253,16 @@ def test_where_bytes_start_again_is_known_though_no_sampled_value_is_near_it():
     found = explain(values, gained)
     assert found is not None
     assert found.kind == "wrap"
+
+
+def test_a_long_recording_is_no_picture_to_be_rendered_again():
+    generator = np.random.default_rng(0)
+    recording = generator.normal(size=(8, 2000, 1))
+    reference = np.abs(recording[:, : 14 * 24].reshape(8, 14, 24))
+    tracemalloc.start()
+    found = explain(reference, reference * np.linspace(1, 2, 24), source=recording)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found is not None
+    assert found.kind == "band_gain"
+    assert peak_bytes < 100e6
