@@ -304,7 +304,7 @@ def _rest(
     found: Experiments, remaining: Interval, beside: bool, domains_part: str | None
 ) -> Suspect:
     metric = found.metric
-    title = "something in the field that no alteration tried makes up for"
+    title = "Something in the field that no alteration tried makes up for"
     if beside:
         title = f"{metric.loss(remaining.value)} that what is named above does not make up for"
     tried = len(found.claims())
