@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from stages.metric import Metric
-from stages.page_top import answers, confidence_of, leading, proof
+from stages.page_top import answers, leading, proof, verdict_sure
 from stages.page_view import first_sentence
 from stages.reports.page import Answer
 
@@ -37,10 +37,9 @@ def _said(answer: Answer) -> Iterator[tuple[str, str]]:
     if answer.partial:
         yield "Partial", f"{answer.partial}."
     yield "What broke", first_sentence(diagnosis.verdict)[0]
-    sure = confidence_of(lead, diagnosis) if lead else None
-    likely = answers(diagnosis)
+    likely, sure = answers(diagnosis), verdict_sure(diagnosis)
     if sure is not None:
-        yield "How sure", f"{sure['word']}, {sure['percent']}{_next(likely, lead.title)}"  # type: ignore[union-attr]
+        yield "How sure", f"{sure['word']}, {sure['percent']}{_next(likely, sure['title'])}"
     elif likely:
         yield "How sure", f"{likely[0]['title']}: {likely[0]['sure']}, {likely[0]['percent']}"
     elif lead is not None:

@@ -93,6 +93,16 @@ def confidence_of(found: Finding, diagnosis: DiagnoseReport) -> dict[str, Any] |
     return None
 
 
+def verdict_sure(diagnosis: DiagnoseReport) -> dict[str, Any] | None:
+    """Return how sure the verdict is: that nothing broke where it says so, else its first cause."""
+    first, lead = next(iter(diagnosis.ranked), None), leading(diagnosis)
+    if first is not None and first.component == "none":
+        told = {"word": sure(first.confidence), "percent": percent(first.confidence)}
+        return told | {"title": named(first, diagnosis)}
+    found = confidence_of(lead, diagnosis) if lead else None
+    return found | {"title": lead.title} if lead and found else None
+
+
 def leading(diagnosis: DiagnoseReport) -> Finding | None:
     """Return the cause that leads the verdict, if there is one."""
     causes = [found for found in diagnosis.findings if not found.harmless]

@@ -42,7 +42,6 @@ def lay_out(answer: Answer, files: Files, *, shows_samples: bool) -> str:
             html = template.render(**shared, **view)
             sections.append(told(html, page_top.silent(answer, section.name)))
     shown, quiet = parted(sections)
-    lead = page_top.leading(diagnosis)
     page = environment.get_template("report.html.j2").render(
         **shared,
         headline=headline,
@@ -53,7 +52,7 @@ def lay_out(answer: Answer, files: Files, *, shows_samples: bool) -> str:
         causes=[bar(found, diagnosis) for found in diagnosis.findings if not found.harmless],
         harmless=[found for found in diagnosis.findings if found.harmless],
         answers=page_top.answers(diagnosis),
-        lead_sure=page_top.confidence_of(lead, diagnosis) if lead else None,
+        lead_sure=page_top.verdict_sure(diagnosis),
         proof=page_top.proof(diagnosis, gate),
         sections=shown,
         quiet=quiet,

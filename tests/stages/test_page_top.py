@@ -6,7 +6,16 @@ import pytest
 from planted_world import gap_in_features, report_inputs, scratch_wins
 
 from stages.page_fold import parted, told
-from stages.page_top import confidence_of, leading, named, percent, proof, silent, sure
+from stages.page_top import (
+    confidence_of,
+    leading,
+    named,
+    percent,
+    proof,
+    silent,
+    sure,
+    verdict_sure,
+)
 from stages.report import Inputs, PageParams, held_back, run
 from stages.reports.gate import GateReport
 from stages.reports.suspect import Ranked
@@ -162,3 +171,13 @@ def test_a_section_without_a_heading_is_refused():
     assert "<section" not in one.html
     assert "h2" not in one.html
     assert parted([one]) == ([], [one])
+
+
+def test_a_verdict_that_nothing_broke_is_as_sure_as_that(tmp_path):
+    nothing = Ranked(component="none", kind="none", confidence=0.97)
+    step = Ranked(component="preprocessing", kind="transpose", confidence=0.48)
+    diagnosis = made(tmp_path, ranked=(nothing, step), **FULL).answer.diagnose
+    told = verdict_sure(diagnosis)
+    assert told == {"word": "almost sure", "percent": "97 %", "title": "Nothing broke"}
+    turned = diagnosis.model_copy(update={"ranked": [step, nothing]})
+    assert verdict_sure(turned)["percent"] == "48 %"
