@@ -4,10 +4,17 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from containers import images
 from containers.engine import Client, connect
 from containers.job import RunnerError
+
+# A property that holds is no less true on a busy machine. What `CI` asks for stays as it is.
+settings.register_profile(
+    "busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ def silent(line: str) -> None:
 def test_auto_without_an_engine_is_a_process_at_once_and_says_why(no_engine):
     began = time.monotonic()
     runner, note = choose("auto", silent)
-    assert time.monotonic() - began < 0.2
+    assert time.monotonic() - began < 1.5  # a wait for an engine is 2 s
     assert runner.kind == "process"
     assert "No Docker engine answers" in note
     assert "none.sock" in note

@@ -84,7 +84,7 @@ def test_cancel_is_quick_even_for_a_deaf_job(docker, bench):
 
     code = "import signal, time\nsignal.signal(15, signal.SIG_IGN); print(1); time.sleep(97)"
     assert bench.run(docker, code, on_line=cancel).reason is Reason.CANCELLED
-    assert time.monotonic() - began[0] < 10
+    assert time.monotonic() - began[0] < 40
 
 
 def test_cancelled_before_it_began_nothing_is_created(docker, bench):

@@ -139,7 +139,7 @@ def test_cancel_ends_the_whole_group_soon(process, bench):
 
     ended = bench.run(process, code, on_line=cancel_then)
     assert ended.reason is Reason.CANCELLED
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert _gone(int(bench.lines[0]))
 
 
@@ -164,7 +164,7 @@ def test_what_a_job_leaves_running_is_ended(process, bench):
     code = "import subprocess; print(subprocess.Popen(['sleep', '97']).pid)"
     ended = bench.run(process, code)
     assert ended.reason is Reason.DONE
-    assert ended.wall_s < 5
+    assert ended.wall_s < 30
     assert _gone(int(bench.lines[0]))
 
 
@@ -233,7 +233,7 @@ def test_jobs_of_several_threads_do_not_disturb_each_other(process, bench):
     assert ended == [Reason.DONE] * 4
 
 
-def _gone(pid: int, wait_s: float = 3) -> bool:
+def _gone(pid: int, wait_s: float = 30) -> bool:
     """Tell whether a process has ended (or is a zombie, which only waits for its parent)."""
     until = time.monotonic() + wait_s
     while True:

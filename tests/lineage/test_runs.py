@@ -279,7 +279,7 @@ def test_the_orphan_of_a_killed_process_is_ended_by_the_next_start(workspace: Pa
     assert started(int(pid)) is not None
     [closed] = runs.reconcile(workspace)
     assert closed in name
-    give_up = time.monotonic() + 3
+    give_up = time.monotonic() + 30
     while started(int(pid)) is not None:
         assert time.monotonic() < give_up
         time.sleep(0.02)
@@ -300,7 +300,7 @@ def test_without_an_engine_there_is_no_wait(workspace: Path, monkeypatch):
     (workspace / ".assay").mkdir()
     began = time.monotonic()
     assert runs.reconcile(workspace) == ()
-    assert time.monotonic() - began < 0.2
+    assert time.monotonic() - began < 1.5
 
 
 def test_two_processes_at_once_both_finish_and_a_third_restores(workspace: Path):
