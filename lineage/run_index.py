@@ -17,52 +17,12 @@ from lineage.fence import fence
 from lineage.git_blobs import read_blobs
 from lineage.objects import case_of, members
 from lineage.provenance import DONE
+from lineage.run_tables import DOWN, READS, TABLES, VERSION
 from lineage.run_tags import PREFIX
 
 FILE = ".assay/lineage.sqlite"
-VERSION = 1
 AT_ONCE = 32  # records read in one go: a quarter of a megabyte each
 MARKS = ("environment", "image_id", "base_digest", "log_sha256")
-
-_TABLES = """
-CREATE TABLE run (n INTEGER PRIMARY KEY, id TEXT UNIQUE, tag TEXT);
-CREATE TABLE place (n INTEGER PRIMARY KEY, path TEXT, hash TEXT, UNIQUE (hash, path));
-CREATE TABLE sources (n INTEGER PRIMARY KEY, key TEXT UNIQUE);
-CREATE TABLE source (sources INTEGER, place INTEGER);
-CREATE TABLE made (n INTEGER PRIMARY KEY, key TEXT UNIQUE, "case" TEXT, stage TEXT, ran_in TEXT,
-                   folder TEXT, sources INTEGER, marks TEXT);
-CREATE TABLE did (run INTEGER, made INTEGER, PRIMARY KEY (run, made)) WITHOUT ROWID;
-CREATE TABLE used (made INTEGER, place INTEGER);
-CREATE TABLE gave (made INTEGER, place INTEGER);
-CREATE TABLE member (folder INTEGER, name TEXT, hash TEXT);
-CREATE TABLE listed (folder INTEGER PRIMARY KEY);
-CREATE TABLE content (md5 TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
-CREATE INDEX place_path ON place (path);
-CREATE INDEX did_made ON did (made);
-CREATE INDEX source_place ON source (place);
-CREATE INDEX source_sources ON source (sources);
-CREATE INDEX made_sources ON made (sources);
-CREATE INDEX used_place ON used (place);
-CREATE INDEX used_made ON used (made);
-CREATE INDEX gave_place ON gave (place);
-CREATE INDEX gave_made ON gave (made);
-CREATE INDEX member_hash ON member (hash);
-CREATE INDEX member_folder ON member (folder);
-CREATE INDEX content_sha256 ON content (sha256);
-"""
-_READS = """
-SELECT used.place AS place, used.made AS made FROM used UNION ALL
-SELECT source.place, made.n FROM source JOIN made ON made.sources = source.sources
-"""
-_DOWN = f"""
-WITH RECURSIVE down (made) AS (
-  SELECT made FROM ({_READS}) WHERE place IN (SELECT value FROM json_each(?))
-  UNION SELECT used.made FROM down JOIN gave ON gave.made = down.made
-        JOIN used ON used.place = gave.place)
-SELECT made.n, "case", stage, ran_in, folder, group_concat(DISTINCT run.id) FROM down
-JOIN made ON made.n = down.made JOIN did ON did.made = made.n JOIN run ON run.n = did.run
-GROUP BY made.n ORDER BY ran_in DESC, made.n
-"""  # noqa: S608 - made of two constants
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -132,7 +92,7 @@ def _check(base: sqlite3.Connection) -> None:
     """Make the tables of a new file; refuse one that is broken or of another version."""
     version = base.execute("PRAGMA user_version").fetchone()[0]
     if version == 0:
-        base.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+        base.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
     elif version != VERSION or base.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
         raise sqlite3.DatabaseError("not this version's index")
 
@@ -197,11 +157,11 @@ class RunIndex:
         """Return the number of one execution; the runs that restored it share it."""
         case, name = case_of(run_id), stage["name"]
         ran_in = stage.get("from_run") or run_id
-        inputs = {path: it["before"] for path, it in stage["inputs"].items() if it["before"]}
         key = json.dumps([case, name, ran_in, sorted(stage["outputs"].items())])
         known = self._base.execute("SELECT n FROM made WHERE key = ?", (key,)).fetchone()
         if known:
             return int(known[0])
+        inputs = {path: it["before"] for path, it in stage["inputs"].items() if it["before"]}
         own = f"cases/{case}/artifacts/"
         fixed = {path: md5 for path, md5 in inputs.items() if not path.startswith(own)}
         made = self._insert(
@@ -256,7 +216,9 @@ class RunIndex:
         ).fetchall()
         for number, path, value in fresh:
             inside = members(self.cache, value) or {}
-            if not inside and from_git:
+            if not inside and path.split("/")[2:3] == ["artifacts"]:
+                inside = self._in_parent(number, path)
+            elif not inside and from_git:
                 inside = self._in_git(number, path)
             if inside:
                 self._base.execute("INSERT INTO listed VALUES (?)", (number,))
@@ -265,10 +227,24 @@ class RunIndex:
                     [(number, name, md5) for name, md5 in inside.items()],
                 )
 
+    def _in_parent(self, folder: int, path: str) -> dict[str, str]:
+        """Return the members of a folder within a stage's own, which alone DVC lists."""
+        row = self._base.execute(
+            "SELECT place.path, place.hash FROM gave AS own JOIN gave ON gave.made = own.made "
+            "JOIN place ON place.n = gave.place WHERE own.place = ? "
+            "AND place.hash LIKE '%.dir' ORDER BY length(place.path) LIMIT 1",
+            (folder,),
+        ).fetchone()
+        if row is None or not path.startswith(f"{row[0]}/"):
+            return {}
+        start = f"{path[len(row[0]) + 1 :]}/"
+        listed = members(self.cache, row[1]) or {}
+        return {name[len(start) :]: md5 for name, md5 in listed.items() if name.startswith(start)}
+
     def _in_git(self, folder: int, path: str) -> dict[str, str]:
         """Return the members of a folder that git holds, with git's own hashes of them."""
         tag = self._base.execute(
-            f"SELECT tag FROM ({_READS}) AS reads JOIN did ON did.made = reads.made "  # noqa: S608
+            f"SELECT tag FROM ({READS}) AS reads JOIN did ON did.made = reads.made "  # noqa: S608
             "JOIN run ON run.n = did.run WHERE reads.place = ? LIMIT 1",
             (folder,),
         ).fetchone()
@@ -332,7 +308,7 @@ class RunIndex:
 
     def runs_that(self, how: str, place: Place) -> list[str]:
         """Return the runs that `made` a place or `read` it, newest first."""
-        links = "SELECT place, made FROM gave" if how == "made" else _READS
+        links = "SELECT place, made FROM gave" if how == "made" else READS
         said = self._base.execute(
             f"SELECT DISTINCT run.id FROM ({links}) AS links "  # noqa: S608
             "JOIN did ON did.made = links.made JOIN run ON run.n = did.run "
@@ -346,7 +322,7 @@ class RunIndex:
 
         A thing is the same one where the same bytes stood at the same path.
         """
-        said = self._base.execute(_DOWN, (self._holding(place),))
+        said = self._base.execute(DOWN, (self._holding(place),))
         return [
             Made(case, stage, ran_in, folder, tuple(sorted(run_ids.split(","), reverse=True)))
             for _, case, stage, ran_in, folder, run_ids in said

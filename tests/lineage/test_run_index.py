@@ -119,6 +119,15 @@ def test_several_processes_at_once_get_the_same_answer(workspace: Path):
     assert said == ["1 1"] * 3
 
 
+def test_a_folder_within_a_stages_folder_is_listed_though_the_cache_has_no_list_of_it(
+    workspace: Path,
+):
+    run_toy(workspace, 1)
+    with opened(workspace, workspace / ".dvc/cache") as index:
+        (picture,) = index.inside(f"{FOLDER}/pictures", f"{FOLDER}/pictures/a.txt")
+        assert index.inside(FOLDER, f"{FOLDER}/pictures/a.txt") == [picture]
+
+
 def test_a_folder_that_was_away_is_listed_once_it_is_brought(workspace: Path):
     run_toy(workspace, 1)
     cache = workspace / ".dvc/cache"

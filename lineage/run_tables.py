@@ -1,0 +1,49 @@
+"""The tables of the index of runs, and the two questions that are long.
+
+run     one tag                    did     which executions are part of a run's answer
+made    one time that a stage ran  used    what it read of earlier stages; gave: what it made
+place   a path and a hash          source  what stood there before; many executions share a set
+member  a file within a folder     content the SHA-256 of files, as far as somebody asked
+"""
+
+VERSION = 1
+
+TABLES = """
+CREATE TABLE run (n INTEGER PRIMARY KEY, id TEXT UNIQUE, tag TEXT);
+CREATE TABLE place (n INTEGER PRIMARY KEY, path TEXT, hash TEXT, UNIQUE (hash, path));
+CREATE TABLE sources (n INTEGER PRIMARY KEY, key TEXT UNIQUE);
+CREATE TABLE source (sources INTEGER, place INTEGER);
+CREATE TABLE made (n INTEGER PRIMARY KEY, key TEXT UNIQUE, "case" TEXT, stage TEXT, ran_in TEXT,
+                   folder TEXT, sources INTEGER, marks TEXT);
+CREATE TABLE did (run INTEGER, made INTEGER, PRIMARY KEY (run, made)) WITHOUT ROWID;
+CREATE TABLE used (made INTEGER, place INTEGER);
+CREATE TABLE gave (made INTEGER, place INTEGER);
+CREATE TABLE member (folder INTEGER, name TEXT, hash TEXT);
+CREATE TABLE listed (folder INTEGER PRIMARY KEY);
+CREATE TABLE content (md5 TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
+CREATE INDEX place_path ON place (path);
+CREATE INDEX did_made ON did (made);
+CREATE INDEX source_place ON source (place);
+CREATE INDEX source_sources ON source (sources);
+CREATE INDEX made_sources ON made (sources);
+CREATE INDEX used_place ON used (place);
+CREATE INDEX used_made ON used (made);
+CREATE INDEX gave_place ON gave (place);
+CREATE INDEX gave_made ON gave (made);
+CREATE INDEX member_hash ON member (hash);
+CREATE INDEX member_folder ON member (folder);
+CREATE INDEX content_sha256 ON content (sha256);
+"""
+READS = """
+SELECT used.place AS place, used.made AS made FROM used UNION ALL
+SELECT source.place, made.n FROM source JOIN made ON made.sources = source.sources
+"""
+DOWN = f"""
+WITH RECURSIVE down (made) AS (
+  SELECT made FROM ({READS}) WHERE place IN (SELECT value FROM json_each(?))
+  UNION SELECT used.made FROM down JOIN gave ON gave.made = down.made
+        JOIN used ON used.place = gave.place)
+SELECT made.n, "case", stage, ran_in, folder, group_concat(DISTINCT run.id) FROM down
+JOIN made ON made.n = down.made JOIN did ON did.made = made.n JOIN run ON run.n = did.run
+GROUP BY made.n ORDER BY ran_in DESC, made.n
+"""  # noqa: S608 - made of two constants
