@@ -27,9 +27,11 @@ def told(causes: tuple[Cause, ...], weighed: tuple[Weighed, ...], scene: Scene) 
     shares, ranked = scene.shares, likeliest(weighed)
     names: list[Component] = ["data", "preprocessing", "model", "postprocessing", "deployment"]
     sure = {one.cause: one.confidence for one in weighed if one.cause is not None}
+    quiet = ranked[0].component == "none" and not _moves(causes, scene)
     losses = {"data": shares.data, **shares.parts}
     return DiagnoseReport(
-        verdict=_verdict(causes, scene, quiet=ranked[0].component == "none"),
+        verdict=_verdict(causes, scene, quiet=quiet),
+        nothing_shown=quiet,
         measured_as=scene.metric.word,
         metric=scene.metric.name,
         unit=scene.metric.unit,
@@ -59,6 +61,12 @@ def told(causes: tuple[Cause, ...], weighed: tuple[Weighed, ...], scene: Scene) 
         margin_share=scene.margin_share,
         agreement_within=scene.within,
     )
+
+
+def _moves(causes: tuple[Cause, ...], scene: Scene) -> bool:
+    """Tell whether something surely changes more answers than the margin, whatever labels say."""
+    changing = (cause.changes for cause in causes if not cause.harmless)
+    return any(found is not None and found.low > scene.margin_share for found in changing)
 
 
 def _verdict(causes: tuple[Cause, ...], scene: Scene, *, quiet: bool) -> str:

@@ -102,7 +102,7 @@ def _as_well(found: Experiments, told: Told, explained: Explained) -> list[Told]
 def _claimed(found: Experiments, told: Told, explained: Explained, gap: Interval) -> Suspect:
     one, as_well = told.alteration, _as_well(found, told, explained)
     metric = found.metric
-    regained, whole = metric.loss(told.change.value), metric.loss(gap.value)
+    whole = metric.loss(gap.value)
     before = metric.level(found.level(found.base["real"].scores, "real").value)
     after = metric.level(found.level(told.scores, "real").value)
     undone = (
@@ -124,7 +124,7 @@ def _claimed(found: Experiments, told: Told, explained: Explained, gap: Interval
     return Suspect(
         component="data",
         kind=one.kind,
-        title=f"{one.title}, regaining {regained} of {whole}",
+        title=f"In the field's data, {one.title}",
         where=one.where,
         cost=estimate(told.change),
         p_value=found.p_holm[one.key],

@@ -96,7 +96,7 @@ def confidence_of(found: Finding, diagnosis: DiagnoseReport) -> dict[str, Any] |
 def verdict_sure(diagnosis: DiagnoseReport) -> dict[str, Any] | None:
     """Return how sure the verdict is: that nothing broke where it says so, else its first cause."""
     first, lead = next(iter(diagnosis.ranked), None), leading(diagnosis)
-    if first is not None and first.component == "none":
+    if diagnosis.nothing_shown and first is not None:
         told = {"word": sure(first.confidence), "percent": percent(first.confidence)}
         return told | {"title": named(first, diagnosis)}
     found = confidence_of(lead, diagnosis) if lead else None

@@ -59,6 +59,7 @@ class DiagnoseReport(Report):
     levels: list[Level]  # the last is nearest to the deployment; a level of mae is an error
     rows_say: str = ""  # which rows the levels rest on
     gap: Estimate | None  # what is lost from sim (reference) to the last level; None: not known
+    nothing_shown: bool = False  # the verdict says that nothing is shown to be broken
     gap_says: str = ""
     parts: list[Part]
     parts_say: str = ""  # how they were told apart

@@ -177,7 +177,8 @@ def test_a_verdict_that_nothing_broke_is_as_sure_as_that(tmp_path):
     nothing = Ranked(component="none", kind="none", confidence=0.97)
     step = Ranked(component="preprocessing", kind="transpose", confidence=0.48)
     diagnosis = made(tmp_path, ranked=(nothing, step), **FULL).answer.diagnose
+    diagnosis = diagnosis.model_copy(update={"nothing_shown": True})
     told = verdict_sure(diagnosis)
     assert told == {"word": "almost sure", "percent": "97 %", "title": "Nothing broke"}
-    turned = diagnosis.model_copy(update={"ranked": [step, nothing]})
+    turned = diagnosis.model_copy(update={"ranked": [step, nothing], "nothing_shown": False})
     assert verdict_sure(turned)["percent"] == "48 %"
