@@ -157,7 +157,7 @@ def _made_of(back: Graph) -> Iterator[str]:
     yield "made of"
     some = False
     for kind in ("data", "contract"):
-        for it in back.of(kind):  # type: ignore[arg-type]
+        for it in back.of(kind):
             some = True
             yield f"  {kind:<9} {it.name}  {_cut(it.hash)}"
     code = back.of("code")

@@ -22,11 +22,10 @@ def draw(graph: Graph, record: RunRecord, start: str) -> str:
     before: dict[str, list[str]] = {}
     for it in graph.of("data", "contract", "code"):
         if it.kind != "code" or it.name.startswith("cases/"):
-            kind = "code" if it.kind == "code" else "data"
             boxes[it.id] = Box(
                 title=it.name.removeprefix(f"cases/{record.case}/").removeprefix("data_contracts/"),
                 small=f"{it.kind}  {(it.hash or '')[:HASH]}",
-                kind=kind,
+                kind="code" if it.kind == "code" else "data",
                 marked=it.id == start,
             )
     reads = stage_reads(graph)
