@@ -30,8 +30,8 @@ def export(run: str, form: str, out: str | None) -> Answer:
         _write_crate(told, target)
     lost = [made.path for made in told.files if made.sha256 is None]
     private = [made.path for made in told.files if made.private]
-    data = {"run": told.record.id, "format": form, "path": str(target), "lost": lost}
-    data |= {"private": private, "num_files": len(told.files)}
+    data: dict[str, Any] = {"run": told.record.id, "format": form, "path": str(target)}
+    data |= {"lost": lost, "private": private, "num_files": len(told.files)}
     lines = [str(target)]
     lines += [f"the cache has lost {path}: told by its MD5 alone" for path in lost[:SHOWN]]
     if private:

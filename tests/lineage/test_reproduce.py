@@ -8,7 +8,13 @@ from toy_repeat import toy_run
 from toy_workspace import FIRST, FakeRunner, dvc, git
 
 from flows.commands.reproduce import _lines, markdown
-from flows.reproduce import NotReproducible, _refuse_unfinished, reproduce
+from flows.reproduce import (
+    NotReproducible,
+    ReproductionBroke,
+    _refuse_unfinished,
+    _run_of,
+    reproduce,
+)
 from lineage.artifacts import read_artifact
 from lineage.cache_objects import place
 from lineage.clean_clone import RawDataMissing
@@ -101,6 +107,15 @@ def test_what_has_no_whole_answer_is_not_repeated(workspace: Path) -> None:
         reproduce(workspace, run.id, print, start=again())
     with pytest.raises(NotReproducible, match="it has no answer to reproduce"):
         _refuse_unfinished(run.model_copy(update={"state": "failed"}))
+
+
+def test_an_engine_that_is_away_is_said_and_nothing_else_stands_in(workspace: Path) -> None:
+    record = toy_run(workspace).model_copy(update={"isolation": "docker"})
+    told = json.dumps({"error": "No Docker engine answers.", "status": 2})
+    with pytest.raises(NotReproducible, match=r"made in containers .* No Docker engine answers\."):
+        _run_of(record, told, [], 2)
+    with pytest.raises(ReproductionBroke, match=r"ended with status -9\. .*last words"):
+        _run_of(record, "", ["last words"], -9)
 
 
 def test_raw_data_alone_is_brought_into_the_empty_cache(workspace: Path) -> None:
