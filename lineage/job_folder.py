@@ -98,7 +98,7 @@ def fill(folder: JobFolder, row: Row, root: Path) -> tuple[Mount, ...]:
             raise InputMissing(row, path)
     for source in row.sources:
         _copy(root / source, folder.code / source, source, row)
-    (folder.top / "job.json").write_text(_job_json(row), encoding="utf-8")
+    (folder.top / "job.json").write_text(job_json(row), encoding="utf-8")
     code = [Mount(source=path, target=path.name) for path in sorted(folder.code.iterdir())]
     shown = [path for path in inputs if not _inside_another(path, inputs)]
     data = [Mount(source=(root / path).resolve(), target=path) for path in shown]
@@ -125,7 +125,8 @@ def _copy(source: Path, target: Path, name: str, row: Row) -> None:
         raise InputMissing(row, name) from error
 
 
-def _job_json(row: Row) -> str:
+def job_json(row: Row) -> str:
+    """Write what the stage is told: its params, its inputs, where to write."""
     content: dict[str, Any] = {
         "schema": 1,
         "case": row.case,
