@@ -16,6 +16,8 @@ FIXED_UID: Final = 10001
 SCRATCH: Final = "/tmp"  # noqa: S108 - a tmpfs of the container's own
 SCRATCH_LIMIT_BYTES: Final = 1024**3
 PIDS_LIMIT: Final = 512
+ENGINE_LOG: Final = "1g"
+"""What the engine itself keeps of a job's output; what is kept here is far less."""
 
 
 def user_for(info: Mapping[str, Any]) -> tuple[int, int]:
@@ -83,7 +85,7 @@ def _host_config(
         ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0)],
         ipc_mode="private",
         # Said here, because the follower counts this driver's frames and some defaults keep none.
-        log_config=docker.types.LogConfig(type="json-file"),
+        log_config=docker.types.LogConfig(type="json-file", config={"max-size": ENGINE_LOG}),
         restart_policy={"Name": "no"},
         device_requests=[request] if gpu else None,
     )

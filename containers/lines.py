@@ -13,8 +13,14 @@ from containers.job import Reason
 POLL_S: Final = 0.1
 """How often cancel and deadline are looked at while the job is silent."""
 
-MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+MAX_LINE_BYTES: Final = 1 << 20
 """A job that prints without end and without a newline must not fill the host's memory."""
+
+
+MAX_LOG_BYTES: Final = 64 << 20
+"""Of one job's lines, kept and shown: one that prints without end must not fill the host's disk."""
+
+CUT: Final = "assay: this log ends here, at {mib} MiB; what the job prints beyond is not kept"
 
 
 class Splitter:
@@ -50,6 +56,7 @@ class Log:
     def __init__(self, path: Path, on_line: Callable[[str], None]) -> None:
         self._path = path
         self._on_line = on_line
+        self._left_bytes = MAX_LOG_BYTES
 
     def __enter__(self) -> Self:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,10 +72,20 @@ class Log:
         self._file.close()
 
     def write(self, lines: list[str]) -> None:
-        """Append the lines, then show them."""
-        self._file.write("".join(f"{line}\n" for line in lines).encode())
-        for line in lines:
+        """Append the lines, then show them; what is beyond the limit is read and let go."""
+        kept = self._within(lines)
+        self._file.write("".join(f"{line}\n" for line in kept).encode())
+        for line in kept:
             self._on_line(line)
+
+    def _within(self, lines: list[str]) -> list[str]:
+        kept: list[str] = []
+        for line in lines if self._left_bytes >= 0 else []:
+            self._left_bytes -= len(line) + 1
+            if self._left_bytes < 0:
+                return [*kept, CUT.format(mib=MAX_LOG_BYTES >> 20)]
+            kept.append(line)
+        return kept
 
 
 class Pump:
