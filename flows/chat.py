@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from flows.shown_text import for_terminal
 from stages.metric import Metric
 from stages.page_top import answers, leading, proof, verdict_sure
 from stages.page_view import first_sentence
@@ -12,6 +13,7 @@ Form = Literal["text", "markdown"]
 MOST_LINES = 12
 SHOWN = 3  # of what was not examined
 STAR = "\u2217"  # looks like the asterisk that would begin bold text
+TYING = "\u2060"  # joins words, unseen: behind it `@` calls nobody, and `://` opens nothing
 LONGEST = 300  # of a line, in letters
 
 
@@ -24,9 +26,9 @@ def tell(answer: Answer, page: str, form: Form, waived: str = "") -> str:
         form: for whom.
         waived: until when, by whom and why its gate is; nothing where it is not.
     """
-    lines = [f"{_bold('Gate ' + answer.gate.verdict, form)}: {_clean(_short(answer.title), form)}"]
+    lines = [f"{_bold('Gate ' + answer.gate.verdict, form)}: {_clean(_inert(answer.title), form)}"]
     for name, said in (*([("Waived", waived)] if waived else []), *_said(answer)):
-        lines.append(f"{_bold(name, form)}: {_clean(_short(said), form)}")
+        lines.append(f"{_bold(name, form)}: {_clean(_inert(said), form)}")
     return "\n".join([*lines[: MOST_LINES - 1], f"{_bold('Page', form)}: {_clean(page, form)}"])
 
 
@@ -84,6 +86,16 @@ def _short(text: str) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 2].rpartition(' ')[0]} …"
+
+
+def _inert(text: str) -> str:
+    """Shorten what is told, and let it call no one and lead nowhere: only the page is a link.
+
+    >>> _inert("by @here, http://a").replace(TYING, "|")
+    'by @|here, http:|//a'
+    """
+    said = for_terminal(_short(text))
+    return said.replace("@", f"@{TYING}").replace("://", f":{TYING}//")
 
 
 def _bold(text: str, form: Form) -> str:

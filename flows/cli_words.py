@@ -1,6 +1,7 @@
 """What all commands share: options, how an answer is told, and the exit status.
 
-Only click is imported here and in the `cli` modules beside it, so that `--help` answers at once.
+Only click and the standard library are imported here and in the `cli` modules beside it, so that
+`--help` answers at once.
 """
 
 import importlib
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import click
+
+from flows.shown_text import for_terminal
 
 Answer = tuple[Any, str, int]  # for --json, for people, exit status
 
@@ -38,7 +41,7 @@ def budget(_context: click.Context, _option: click.Parameter, text: str | None) 
 
 def say(line: str) -> None:
     """Report progress: on stderr, so that stdout holds the answer alone."""
-    click.echo(line, err=True)
+    click.echo(for_terminal(line), err=True)
 
 
 def answer(json_: bool, module: str, function: str, *args: Any) -> None:
@@ -58,7 +61,7 @@ def answer(json_: bool, module: str, function: str, *args: Any) -> None:
     else:
         # What went well is the answer, on stdout; what broke belongs beside the progress.
         said = json.dumps(data, indent=2, allow_nan=False) if json_ else text
-        click.echo(said, err=not json_ and status >= USAGE)
+        click.echo(for_terminal(said), err=not json_ and status >= USAGE)
         sys.exit(status)
 
 

@@ -17,6 +17,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from containers.job import Reason
 from flows import current
 from flows.cut import NotInTime
+from flows.shown_text import for_markdown
 from lineage.execute import StageFailed
 from stages.reports.page import ANSWER
 from stages.reports.parity import WORST
@@ -120,16 +121,17 @@ def _publish(run_id: str) -> None:
     answer = investigation.report(ANSWER.path)
     diagnosis, gate = answer["diagnose"], answer["gate"]
     key = investigation.loaded.name.lower().replace("_", "-")
-    cut = f"Partial answer. {answer['partial']}.\n\n" if answer["partial"] else ""
-    text = f"# Gate {gate['verdict']}\n\n{cut}{diagnosis['verdict']}\n\nRun `{run_id}`\n"
-    create_markdown_artifact(text, key=f"{key}-verdict", description=diagnosis["verdict"])
+    cut = f"Partial answer. {for_markdown(answer['partial'])}.\n\n" if answer["partial"] else ""
+    said = for_markdown(diagnosis["verdict"])
+    text = f"# Gate {gate['verdict']}\n\n{cut}{said}\n\nRun `{run_id}`\n"
+    create_markdown_artifact(text, key=f"{key}-verdict", description=said)
     rows = [
         {
-            "cause": finding["title"],
-            "component": finding["component"],
+            "cause": for_markdown(finding["title"]),
+            "component": for_markdown(finding["component"]),
             "explains": (finding["explains"] or {}).get("value"),
             "evidence": finding["strength"],
-            "do now": finding["action"],
+            "do now": for_markdown(finding["action"] or ""),
         }
         for finding in diagnosis["findings"]
     ]
