@@ -10,7 +10,7 @@ import numpy as np
 from sides import extract, invariance, layers, privacy, shared_layers
 from sides.case_code import CaseCodeError, calling
 from sides.model import Stated, opened, said
-from sides.predict_recorded import predict_recorded
+from sides.predict_recorded import named_rows, predict_recorded
 from sides.rows import paired, read_roles
 from sides.rules import Rule, rule_of
 from sides.tensors import RowReader, RowWriter
@@ -72,10 +72,15 @@ def _ask(
         rule = rule_of(params["postprocess"], params["task"], side, model.what)
         predictor = _Predictor(model, rule, params["batch"])
         found = _predict_all(predictor, _sets(inputs, side), into / "outputs", side, len(real))
+        odd = found.pop("odd")
+        sim = {"sim": odd.pop("sim", [])}
+        named = named_rows(odd, real)
+        if sim["sim"]:
+            named.update(named_rows(sim, read_roles(_there(inputs, "roles"), "sim")))
         _read_layers(params, inputs, into / "layers", side, model)
         _read_shared(params, inputs, into / "layers", model, real)
         _save_invariance(into, _ask_again(predictor, inputs, real))
-    return {"model": said(stated), **found}
+    return {"model": said(stated), **found, "nonfinite_rows": named}
 
 
 def _sets(inputs: Dict[str, Optional[Path]], side: str) -> Dict[str, Path]:
@@ -94,7 +99,7 @@ def _predict_all(
     predictor: _Predictor, sets: Dict[str, Path], folder: Path, side: str, num_real: int
 ) -> Dict[str, Any]:
     counts: Dict[str, int] = {}
-    nonfinite: Dict[str, int] = {}
+    odd: Dict[str, List[int]] = {}
     errors: Dict[str, str] = {}
     absent: Dict[str, str] = {}
     for name, path in sets.items():
@@ -103,7 +108,7 @@ def _predict_all(
             absent[name] = NO_TENSORS % "candidate"
             continue
         try:
-            counts[name], nonfinite[name] = _predict(predictor, tensors, folder, name)
+            counts[name], odd[name] = _predict(predictor, tensors, folder, name)
         except CaseCodeError as error:
             if name in ("sim", f"real-{side}"):  # its own tensors: nothing is left to examine
                 raise CaseCodeError(f"On its own tensors ({name}): {error}") from error
@@ -112,14 +117,17 @@ def _predict_all(
         "sets": counts,
         "errors": errors,
         "absent": absent,
-        "num_nonfinite_rows": nonfinite,
+        "num_nonfinite_rows": {name: len(rows) for name, rows in odd.items()},
+        "odd": odd,
         "no_outputs": {},
     }
 
 
-def _predict(predictor: _Predictor, tensors: RowReader, folder: Path, name: str) -> Tuple[int, int]:
+def _predict(
+    predictor: _Predictor, tensors: RowReader, folder: Path, name: str
+) -> Tuple[int, List[int]]:
     """Write one set's raw outputs and labels; return the rows, and those that are not finite."""
-    nonfinite = 0
+    odd: List[int] = []
     outputs = RowWriter(folder / f"{name}.npy", len(tensors))
     labels = RowWriter(folder / f"{name}.labels.npy", len(tensors), predictor.rule.dtype)
     with outputs, labels:
@@ -129,12 +137,12 @@ def _predict(predictor: _Predictor, tensors: RowReader, folder: Path, name: str)
                 with calling(predictor.model.what):
                     outputs.write(raw)
                 labels.write(predictor.rule.label(raw))
-                nonfinite += int((~np.isfinite(raw).all(axis=1)).sum())
+                odd += (start + np.flatnonzero(~np.isfinite(raw).all(axis=1))).tolist()
         except CaseCodeError:
             outputs.drop()
             labels.drop()
             raise
-    return len(tensors), nonfinite
+    return len(tensors), odd
 
 
 def _read_layers(

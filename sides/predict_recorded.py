@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 import numpy as np
 
+from sides import privacy
 from sides.case_code import CaseCodeError
 from sides.recorded import Recording
+from sides.rules import largest
 from sides.tensors import RowReader
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from sides.rows import Row
 
 BATCH = 4096
+SHOWN = 5  # ids of rows whose outputs are no numbers
 UNLABELLED = -1
 CANNOT = {
     "sim": "recorded: what the deployed model would answer to simulated rows was not logged.",
@@ -41,7 +44,7 @@ def predict_recorded(
     if side == "last_good":
         del absent["real-reference"]
     report: Dict[str, Any] = {"model": "recorded", "sets": {}, "errors": {}, "absent": absent}
-    report.update({"num_nonfinite_rows": {}, "no_outputs": {}})
+    report.update({"num_nonfinite_rows": {}, "nonfinite_rows": {}, "no_outputs": {}})
     lacking = recording.lacks(rows)
     has_outputs, has_labels = recording.has("outputs"), recording.has("labels")
     if not (has_outputs or has_labels):
@@ -51,7 +54,9 @@ def predict_recorded(
     else:
         _write(recording, rows, into / "outputs", own, params["task"])
         report["sets"] = {own: len(rows)}
-        report["num_nonfinite_rows"] = {own: _nonfinite(into / "outputs" / f"{own}.npy")}
+        odd = _nonfinite(into / "outputs" / f"{own}.npy")
+        report["num_nonfinite_rows"] = {own: len(odd)}
+        report["nonfinite_rows"] = named_rows({own: odd}, rows)
         if not (into / "outputs" / f"{own}.npy").exists():
             report["no_outputs"] = {own: LABELS_ALONE}
     return report
@@ -86,16 +91,24 @@ def _checked(task: str, labels: Any, side: str) -> Any:
 def _told(task: str, raw: Any, side: str) -> Any:
     width = raw.shape[1]
     if (width == 1) == (task == "regression"):
-        return raw[:, 0] if task == "regression" else np.argmax(raw, axis=1)
+        return raw[:, 0] if task == "regression" else largest(raw)
     text = f"{side}.recorded: {width} outputs a row were logged and no labels; log the labels too."
     raise CaseCodeError(text)
 
 
-def _nonfinite(path: Path) -> int:
+def _nonfinite(path: Path) -> List[int]:
     if not path.exists():
-        return 0
+        return []
     reader = RowReader(path)
-    count = 0
+    found: List[int] = []
     for start in range(0, len(reader), BATCH):
-        count += int((~np.isfinite(reader.read(start, start + BATCH)).all(axis=1)).sum())
-    return count
+        odd = ~np.isfinite(reader.read(start, start + BATCH)).all(axis=1)
+        found += (start + np.flatnonzero(odd)).tolist()
+    return found
+
+
+def named_rows(odd: Dict[str, List[int]], rows: Sequence[Row]) -> Dict[str, List[str]]:
+    """Return the ids of each set's first odd rows; none where ids are private."""
+    if privacy.is_private():
+        return {}
+    return {name: [rows[at].id for at in found[:SHOWN]] for name, found in odd.items() if found}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+NO_ANSWER = -1  # as a recording has it where none was logged
 LABEL_TYPES = {"classification": ("<i8", "biu"), "regression": ("<f8", "biuf")}
 
 
@@ -30,7 +31,10 @@ class Rule(NamedTuple):
         return LABEL_TYPES[self.task][0]
 
     def label(self, raw: NDArray[Any]) -> NDArray[Any]:
-        """Return one label a row.
+        """Return one label a row; -1 where outputs that are no numbers say no class.
+
+        The largest output of a row that holds a NaN is unknown. A rule of the case's own may know
+        what to do with some NaN in a row; of nothing but NaN it can know nothing either.
 
         Raises:
             CaseCodeError: it failed, or made no labels.
@@ -45,7 +49,7 @@ class Rule(NamedTuple):
             text = "%s made %s %s of %d rows; expected %s (rows,)."
             got = (self.what, made.dtype, list(made.shape), len(raw), wanted)
             raise CaseCodeError(text % got)
-        return made
+        return answered(made, np.isnan(raw).all(axis=1)) if self.task == "classification" else made
 
 
 def rule_of(postprocess: Optional[str], task: str, side: str, model: str) -> Rule:
@@ -68,5 +72,22 @@ def default_labels(task: str, raw: NDArray[Any], what: str, key: str) -> NDArray
         return only
     if width == 1:
         raise CaseCodeError(f"{what} has one output a row: state {key}.")
-    largest: NDArray[Any] = np.argmax(raw, axis=1)
-    return largest
+    return largest(raw)
+
+
+def largest(raw: NDArray[Any]) -> NDArray[Any]:
+    """Return the class of each row's largest output; -1 where a NaN keeps it unknown.
+
+    numpy takes the first NaN for the largest: a model that answers nothing but NaN would be scored
+    as if it answered class 0.
+    """
+    return answered(np.argmax(raw, axis=1), np.isnan(raw).any(axis=1))
+
+
+def answered(labels: NDArray[Any], lost: NDArray[Any]) -> NDArray[Any]:
+    """Return labels with -1 on the lost rows."""
+    if not lost.any():
+        return labels
+    signed = labels.astype(np.int64)
+    signed[lost] = NO_ANSWER
+    return signed

@@ -55,4 +55,5 @@ class PredictReport(Report):
     errors: dict[str, str]  # set -> why the model could not take these tensors: it answers wrong
     absent: dict[str, str] = Field(default_factory=dict)  # set -> why nobody knows its answers
     num_nonfinite_rows: dict[str, int] = Field(default_factory=dict)  # set -> rows with NaN or inf
+    nonfinite_rows: dict[str, list[str]] = Field(default_factory=dict)  # set -> ids of the first
     no_outputs: dict[str, str] = Field(default_factory=dict)  # set -> why it has labels alone

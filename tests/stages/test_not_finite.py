@@ -28,4 +28,10 @@ def test_finite_outputs_are_no_news():
 def test_each_side_and_its_rows_are_named(reference, candidate, told):
     said = says(predicted("reference", **reference), predicted("candidate", **candidate))
     assert told in said
-    assert "look at these first" in said
+    assert "Look at these first" in said
+
+
+def test_the_first_rows_are_named():
+    found = predicted("candidate", real_candidate=7)
+    named = found.model_copy(update={"nonfinite_rows": {"real-candidate": ["a", "b"]}})
+    assert "on 7 of 300 real rows (a, b, ...)." in says(predicted("reference"), named)
