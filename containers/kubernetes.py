@@ -79,7 +79,11 @@ def _job(job: PodJob, labels: Mapping[str, str]) -> dict[str, Any]:
     tree = {"name": "tree", "mountPath": TREE}
     secret = [{"secretRef": {"name": job.secret}}] if job.secret else []
     texts = {"JOB": job.job_json, "ENVIRONMENTS": job.environments}
-    tools: dict[str, Any] = {"image": job.tools, "envFrom": secret, "resources": _resources(1, 2 * 2**30)}
+    tools: dict[str, Any] = {
+        "image": job.tools,
+        "envFrom": secret,
+        "resources": _resources(1, 2 * 2**30),
+    }
     bring = _container("bring", _bring(job), [work, tree], texts) | tools
     stage = {
         **_container("stage", "", [work | {"readOnly": True}, out], {}),

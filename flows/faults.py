@@ -8,8 +8,14 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from flows.shown_text import for_terminal
+
 Model = TypeVar("Model", bound=BaseModel)
 
+MISTYPED = (ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError)
+"""What its parser raises of `!!int x` or a 13th month."""
+MAX_BYTES = 1 << 20
+"""Of one file: parsing one that is larger takes longer than anybody waits."""
 MAX_VALUES = 10_000
 """In one file; a hundred times what a large case states."""
 
@@ -30,26 +36,42 @@ def read_yaml(path: Path, name: str) -> Any:
     Raises:
         Faults: the file is missing, is no YAML, holds a key twice, or is no mapping.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    try:
-        content = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise Faults(f"{name} is not there.") from None
-    except UnicodeDecodeError as error:
-        raise Faults(f"{name} is not UTF-8 text: {error}.") from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = f", line {mark.line + 1}" if mark else ""
-        raise Faults(f"{name}{line}: not YAML: {error.problem}.") from None
-    except YAMLError as error:
-        raise Faults(f"{name}: not YAML: {error}.") from None
+    content = _parsed(path, name)
     if content is None:
         return {}
     if not isinstance(content, Mapping):
         raise Faults(f"{name}: expected keys and values, got {_kind(content)}.")
     return content
+
+
+def _parsed(path: Path, name: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        _refuse_large(path, name)
+        return YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Faults(f"{name} is not there.") from None
+    except OSError as error:
+        raise Faults(f"{name} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise Faults(f"{name} is not UTF-8 text: {error}.") from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        raise Faults(f"{name}{line}: not YAML: {' '.join(str(error.problem).split())}.") from None
+    except YAMLError as error:
+        raise Faults(f"{name}: not YAML: {' '.join(str(error).split())}.") from None
+    except MISTYPED as error:
+        raise Faults(f"{name}: a value is not what it says it is: {_short(str(error))}.") from None
+    except RecursionError:
+        raise Faults(f"{name}: nested too deeply; write it flatter.") from None
+
+
+def _refuse_large(path: Path, name: str) -> None:
+    if path.stat().st_size > MAX_BYTES:
+        raise Faults(f"{name}: larger than {MAX_BYTES >> 20} MiB; nobody writes that by hand.")
 
 
 def _kind(content: Any) -> str:
@@ -110,7 +132,12 @@ def plain(content: Any, name: str = "the file") -> Any:
 
 def _where(marks: Any, path: Sequence[str | int], name: str) -> str:
     line = line_of(marks, path)
-    return f"{name}{f', line {line}' if line else ''}: {'.'.join(map(str, path)) or 'the file'}"
+    return f"{name}{f', line {line}' if line else ''}: {'.'.join(map(_key, path)) or 'the file'}"
+
+
+def _key(part: object) -> str:
+    """Return a key as it is told: on one line, whatever is in it."""
+    return for_terminal(str(part)).replace("\n", "\\n")
 
 
 def validate(kind: type[Model], content: Any, marks: Any, name: str) -> Model:
@@ -168,6 +195,6 @@ def _model_in(annotation: Any) -> Any:
 
 def _short(value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"keys {', '.join(map(str, value))}"
+        return f"keys {', '.join(map(_key, value))}"
     text = repr(value)
     return textwrap.shorten(text, 60, placeholder="...")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.case import LoadedCase, Side, relative
+from stages.dataset import UNREADABLE
 from stages.stage import InputFault
 
 TENSORS = "tensors.npz"
@@ -31,7 +32,7 @@ def recording_faults(loaded: LoadedCase, name: str, side: Side) -> list[str]:
         try:
             with zipfile.ZipFile(folder / TENSORS) as archive:
                 held = {name.removesuffix(".npy") for name in archive.namelist()}
-        except (OSError, zipfile.BadZipFile) as error:
+        except UNREADABLE as error:
             text = f"recorded: {stated}/{TENSORS} is no .npz ({error}): save it with `np.savez`."
             return [*faults, text]
         # The last step's output is what the model got: `input`.

@@ -32,7 +32,7 @@ def take_note(staging: Path, name: str) -> dict[str, Any] | None:
         return None
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         content = None
     path.unlink()
     return content if isinstance(content, dict) else None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
+from sides.exported_file import open_exported
 from sides.torch_inside import module_inside
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_TENSORS, MOST_VALUES = 64, 16  # that are told as they are
+MAX_HEADER_BYTES = 100 << 20
 MOST_BYTES = 1 << 30  # of weights that are hashed
 MOST_CHECKED, MOST_LEVELS = 1 << 16, 256
 STEP_ERROR, OFF_GRID = 1e-6, 0.02
@@ -128,6 +130,8 @@ def floats_of(state: Any, name: str = "") -> Named:
 def _safetensors(path: Path) -> Named:
     with open(str(path), "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
+        if length > MAX_HEADER_BYTES:
+            raise ValueError("its header is too long")
         header: Dict[str, Any] = json.loads(file.read(length).decode("utf-8"))
         for name, entry in header.items():
             dtype = FLOATS.get(entry.get("dtype", ""))
@@ -173,8 +177,7 @@ def _torch(path: Path) -> Named:
 
 
 def _exported(path: Path) -> Named:
-    torch: Any = importlib.import_module("torch")
-    return floats_of(dict(torch.export.load(str(path)).state_dict))
+    return floats_of(dict(open_exported(path).state_dict))
 
 
 READERS = {

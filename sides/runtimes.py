@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 import numpy as np
 
 from sides.case_code import CaseCodeError, calling
+from sides.exported_file import open_exported
 from sides.layers import NoLayers, hooked, pooled, unknown
 from sides.runtime_files import FAMILIES, PACKAGES, SUFFIXES
 from sides.torch_inside import left_training
@@ -132,11 +133,9 @@ class Exported:
     """A file of `torch.export.save`."""
 
     def __init__(self, path: Path, where: str) -> None:
-        import torch
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._program = torch.export.load(str(path))
+            self._program = open_exported(path)
             self._module = self._program.module()
         self._where = where
         self._rows = _fixed_rows(self._program)

@@ -14,6 +14,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
+from sides.exported_file import open_exported
+
 Types = List[Tuple[str, int]]  # of each tensor: its type, how many numbers it holds
 
 NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
@@ -116,9 +118,7 @@ def _torch(path: Path) -> Types:
 
 
 def _exported(path: Path) -> Types:
-    torch: Any = importlib.import_module("torch")
-
-    return _state(torch.export.load(str(path)).state_dict)
+    return _state(open_exported(path).state_dict)
 
 
 def _state(state: Dict[str, Any]) -> Types:

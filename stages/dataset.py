@@ -1,5 +1,9 @@
 """How the folders, roles and tensors that stages hand each other are read."""
 
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +17,24 @@ MANIFEST = "manifest.csv"
 SAMPLES = "samples.npy"
 ROLE_COLUMNS = ("dataset", "id", "row", "path", "label", "group", "role")
 UNLABELLED = -1
+UNREADABLE = (
+    ValueError,
+    OSError,
+    EOFError,
+    TypeError,
+    KeyError,
+    IndexError,
+    SyntaxError,
+    ArithmeticError,
+    MemoryError,
+    RecursionError,
+    RuntimeError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What opening somebody else's array may raise: its header is an expression, its shape a claim."""
 
 
 def read_table(path: Path) -> "pd.DataFrame":

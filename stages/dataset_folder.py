@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from sides import privacy
-from stages.dataset import MANIFEST, SAMPLES, own_group, read_table
+from stages.dataset import MANIFEST, SAMPLES, UNREADABLE, own_group, read_table
 from stages.reports.data import DatasetSummary
 from stages.stage import InputFault
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "row", "path", "label", "group")
 MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>"}
 NUM_SHOWN = 5
+MOST_DIGITS = 18  # of the number of a row
 MIN_RANK = 2  # rows, and at least one value in each
 
 
@@ -49,6 +50,12 @@ def take_in(source: Path, target: Path, where: str, origin: str) -> DatasetSumma
 def _read(source: Path, where: str) -> tuple["pd.DataFrame", str]:
     import pandas as pd
 
+    names = (MANIFEST, "manifest.parquet", SAMPLES)
+    linked = [name for name in names if is_file(source / name) and not stays_inside(source, name)]
+    if linked:
+        raise InputFault(
+            f"{where}: {linked[0]} is a link out of {source.name}. Put the file itself there."
+        )
     if not source.is_dir():
         raise InputFault(
             f"{where}: {source.name} is no folder; a dataset is a folder with a {MANIFEST}."
@@ -59,7 +66,7 @@ def _read(source: Path, where: str) -> tuple["pd.DataFrame", str]:
         if (source / "manifest.parquet").is_file():
             table = pd.read_parquet(source / "manifest.parquet")
             return _canonical(table.map(_text)), "manifest.parquet"
-    except (ValueError, OSError) as error:  # pandas' and Arrow's parser errors are ValueErrors
+    except UNREADABLE as error:  # pandas' and Arrow's parser errors are ValueErrors
         raise InputFault(f"{where}: its manifest cannot be read: {_said(error)}") from None
     raise InputFault(f"{where}: no {MANIFEST} and no manifest.parquet in it.")
 
@@ -142,11 +149,32 @@ def _address(row: str, path: str, num_samples: int, source: Path) -> tuple[str, 
     if row:
         if not row.isdecimal():
             return "the row is no whole number", _shown(row)
-        inside = int(row) < num_samples
+        inside = len(row) <= MOST_DIGITS and int(row) < num_samples
         return None if inside else ("the row is not in samples.npy", f" {row} of {num_samples}")
+    fault = _path_fault(source, path)
+    return (fault, _shown(path)) if fault else None
+
+
+def _path_fault(source: Path, path: str) -> str | None:
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        return "the path leads out of the folder", _shown(path)
-    return None if (source / path).is_file() else ("no such file", _shown(path))
+        return "the path leads out of the folder"
+    if not path.isprintable() or not is_file(source / path):
+        return "no such file"
+    inside = stays_inside(source, path)
+    return None if inside else "the file is a link out of the folder; put the file itself there"
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def stays_inside(folder: Path, path: str) -> bool:
+    """Tell whether a file's links, and those of the folders on the way, end in its own folder."""
+    return (folder / path).resolve().is_relative_to(folder.resolve())
 
 
 def _shown(value: str) -> str:
@@ -160,7 +188,7 @@ def _num_samples(source: Path) -> tuple[int, str | None]:
         return 0, f"{SAMPLES}: not there, but the manifest gives rows of it."
     try:
         array = np.load(source / SAMPLES, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except UNREADABLE as error:
         return 0, f"{SAMPLES}: cannot be read: {error}."
     if array.dtype.kind not in "biuf":
         return 0, f"{SAMPLES}: expected numbers, got {array.dtype}."

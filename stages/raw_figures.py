@@ -12,7 +12,7 @@ from assay.sample_figures import picture_figures, row_figures, signal_figures
 from sides.tensors import RowReader
 from stages.dataset import SAMPLES, open_tensor, read_roles
 from stages.reports.inputs import Kind
-from stages.sample_table import PICTURES, UnreadableError, read_sample
+from stages.sample_table import FORMATS, PICTURES, UnreadableError, read_sample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,7 +152,7 @@ def _of_file(path: Path) -> dict[str, Any]:
 
     if path.suffix.lower() not in PICTURES:
         return {}
-    with Image.open(path) as picture:
+    with Image.open(path, formats=FORMATS) as picture:
         width, height = picture.size
         return {
             "width": float(width),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sides import privacy
+from stages.dataset import UNREADABLE
 from stages.reports.data import RecordedSummary
 from stages.stage import InputFault
 
@@ -29,6 +30,8 @@ class Member:
         self._file, self._key, self.where = file, key, f"{where}: {key}"
         with self._opened() as (_, shape, fortran, dtype):
             self.shape, self._fortran, self.dtype = shape, fortran, dtype
+        if not all(type(size) is int and size >= 0 for size in shape) or dtype.itemsize == 0:
+            raise InputFault(f"{self.where} says that it is {dtype} {list(shape)}. Save it again.")
         if dtype.hasobject:
             raise InputFault(
                 f"{self.where} holds Python objects, which would have to be unpickled. Save it as "
@@ -48,7 +51,7 @@ class Member:
                 if version != (1, 0):
                     read = np.lib.format.read_array_header_2_0
                 yield stream, *read(stream)
-        except (ValueError, OSError, zipfile.BadZipFile) as error:
+        except UNREADABLE as error:
             raise InputFault(f"{self.where} cannot be read: {error}. Save it again.") from error
 
     def whole(self) -> NDArray[Any]:
@@ -176,7 +179,7 @@ def _keys(file: Path, place: str) -> list[str]:
     try:
         with zipfile.ZipFile(file) as archive:
             names = archive.namelist()
-    except (OSError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise InputFault(f"{place} is no .npz: {error}. Save it with `np.savez`.") from error
     return [name.removesuffix(".npy") for name in names]
 

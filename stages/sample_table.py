@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.dataset import SAMPLES, read_manifest
+from stages.dataset import SAMPLES, UNREADABLE, read_manifest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4 << 20
 PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+"""PIL goes by a file's content, and would start a program for some: PostScript named `a.png`."""
 STATISTICS = ("mean", "std", "min", "max", "finite_share", "zero_share")
 
 
@@ -102,11 +104,12 @@ def read_sample(folder: Path, name: str | None) -> "NDArray[Any]":
     if not name or Path(name).is_absolute() or ".." in Path(name).parts:
         raise UnreadableError("its path does not lie in the dataset's folder")
     path = folder / name
+    unreadable = (*UNREADABLE, Image.DecompressionBombError)
     try:
         if path.suffix.lower() in PICTURES:
-            with Image.open(path) as picture:
+            with Image.open(path, formats=FORMATS) as picture:
                 picture.verify()  # checksums; it leaves the picture unusable, so it is opened again
-            with Image.open(path) as picture:
+            with Image.open(path, formats=FORMATS) as picture:
                 return np.asarray(picture)
         if path.suffix.lower() == ".npy":
             return np.load(path, allow_pickle=False)  # type: ignore[no-any-return]
@@ -114,7 +117,7 @@ def read_sample(folder: Path, name: str | None) -> "NDArray[Any]":
     except FileNotFoundError:
         raise UnreadableError(f"{name} is not there") from None
     # SyntaxError is what PIL raises on a broken PNG.
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except unreadable as error:
         raise UnreadableError(str(error).replace(f"{folder}/", "")) from None
 
 

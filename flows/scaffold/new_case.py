@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -24,6 +23,8 @@ from flows.scaffold.samples import Columns
 from flows.scaffold.set_facts import SetFacts, set_facts
 from flows.scaffold.sources import is_dataset
 from lineage import atomic
+from stages.dataset import UNREADABLE
+from stages.dataset_folder import is_file, stays_inside
 
 Say = Callable[[str], None]
 
@@ -193,9 +194,12 @@ def _copy_recording(asked: Asked, folder: Path, steps: list[str]) -> list[str]:
         return []
     source = Path(asked.recorded)
     known = ("tensors.npz", "predictions.parquet", "predictions.csv", "predictions.npz")
-    there = [name for name in known if (source / name).is_file()]
+    there = [name for name in known if is_file(source / name)]
     if not there:
         raise Faults(f"--recorded: {source} holds none of {', '.join(known)}.")
+    linked = [name for name in there if not stays_inside(source, name)]
+    if linked:
+        raise Faults(f"--recorded: {linked[0]} is a link out of {source}; put the file there.")
     (folder / "recorded").mkdir()
     for name in there:
         shutil.copyfile(source / name, folder / "recorded" / name)
@@ -205,7 +209,7 @@ def _copy_recording(asked: Asked, folder: Path, steps: list[str]) -> list[str]:
         with np.load(source / "tensors.npz", allow_pickle=False) as tensors:
             is_whole = all(f"step_{name}" in tensors.files for name in steps[:-1])
             return steps if is_whole else []
-    except (ValueError, EOFError, zipfile.BadZipFile):
+    except UNREADABLE:
         told = f"{source / 'tensors.npz'} is no .npz, or is cut off"
         raise Faults(f"--recorded: {told}. Write it with numpy.savez.") from None
 

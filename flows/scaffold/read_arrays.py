@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.faults import Faults
 from flows.scaffold.samples import Item, Reading, described, free_columns, text_of
+from stages.dataset import UNREADABLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def read_npy(path: Path, part: str, where: str) -> Reading:
     for name, file in {**beside, **chosen}.items():
         try:
             arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
+        except UNREADABLE as error:
             raise Faults(f"{where}: {file.name} cannot be read: {error}.") from None
     if chosen:
         arrays = {"samples" if name == path.stem else name: a for name, a in arrays.items()}
@@ -49,21 +50,36 @@ def read_npy(path: Path, part: str, where: str) -> Reading:
 
 
 def _load_npz(path: Path, where: str) -> Arrays:
-    import zipfile
-    import zlib
-
     import numpy as np
 
     arrays = {}
     name = ""
     try:
         with np.load(path, allow_pickle=False) as archive:
+            _refuse_bomb(archive, f"{where}: {path.name}")
             for name in archive.files:
                 arrays[name] = archive[name]
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+                if isinstance(arrays[name], bytes):  # a member that is something else
+                    raise Faults(f"{where}: {path.name}: {name} is no array. Leave it out.")
+    except UNREADABLE as error:
         told = f"the array {name}" if name else "it"
         raise Faults(f"{where}: {path.name}: {told} cannot be read: {error}.") from None
     return arrays
+
+
+def _refuse_bomb(archive: Any, where: str) -> None:
+    """Refuse what does not fit into memory, going by what the archive says of itself.
+
+    Raises:
+        Faults: it does not.
+    """
+    import psutil
+
+    needed = sum(one.file_size for one in archive.zip.infolist()) if archive.zip else 0
+    free: int = psutil.virtual_memory().available
+    if needed > free:
+        told = f"unpacks to {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB of memory are free"
+        raise Faults(f"{where} {told}. Save each array as an .npy file: those are read in parts.")
 
 
 def _reading(arrays: Arrays, part: str, where: str, kind: str) -> Reading:

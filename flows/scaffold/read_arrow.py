@@ -85,7 +85,7 @@ def open_stored(files: list[Path], info: Path | None, where: str) -> Stored:
     except (pa.ArrowException, OSError) as error:
         raise Faults(f"{where}: {files[0].name} cannot be read: {error}.") from None
     told = (schema.metadata or {}).get(b"huggingface")
-    features = json.loads(told).get("info", {}).get("features") if told else {}
+    features = _told(told, f"{where}: {files[0].name}") if told else {}
     if info is not None and info.is_file():
         features = _json(info, where).get("features") or features
     return Stored(files, schema, features or {})
@@ -102,9 +102,19 @@ def _schema(path: Path) -> Any:
 def _json(path: Path, where: str) -> dict[str, Any]:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Faults(f"{where}: {path.name} is no JSON: {error}.") from None
     return said if isinstance(said, dict) else {}
+
+
+def _told(text: bytes, where: str) -> Any:
+    """Return the features that the schema's metadata tell; none where they are told otherwise."""
+    try:
+        return json.loads(text)["info"]["features"]
+    except (KeyError, TypeError):
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise Faults(f"{where}: its metadata `huggingface` is no JSON: {error}.") from None
 
 
 def open_saved(folder: Path, part: str, where: str) -> Stored:

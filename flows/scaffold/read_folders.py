@@ -14,6 +14,7 @@ from flows.scaffold.samples import (
     safe_path,
     text_of,
 )
+from stages.dataset_folder import is_file, stays_inside
 from stages.sample_table import PICTURES
 
 PATH_NAMES = ("path", "file", "filename", "file_name", "image", "image_path")
@@ -78,8 +79,8 @@ def holds_paths(table: Table) -> str | None:
         return None
     first = next(iter(table.rows()), None)
     name = text_of(first[1].get(column)) if first else ""
-    is_file = bool(name) and (table.path.parent / name).is_file()
-    return column if is_file or Path(name).suffix.lower() in PICTURES else None
+    there = bool(name) and is_file(table.path.parent / name)
+    return column if there or Path(name).suffix.lower() in PICTURES else None
 
 
 def read_listed_files(path: Path, columns: Columns, where: str) -> Reading:
@@ -112,7 +113,8 @@ def read_listed_files(path: Path, columns: Columns, where: str) -> Reading:
 
 
 def _is_beside(table: Path, name: str, where: str) -> bool:
-    return bool(name) and (table.parent / safe_path(name, where)).is_file()
+    there = bool(name) and is_file(table.parent / safe_path(name, where))
+    return there and stays_inside(table.parent, name)
 
 
 def _listed(table: Table, column: str, columns: Columns) -> Iterator[Item]:

@@ -23,6 +23,7 @@ from flows.scaffold.samples import (
 SUFFIXES = (".tar", ".tar.gz", ".tgz")
 DESCRIBING = {"cls", "json", "txt", "id", "index"}  # members that are no sample
 MAX_MEMBER_BYTES = 1 << 30
+MAX_RATIO = 200  # of a shard unpacked to its size; pictures do not shrink, text does tenfold
 BLOCK_BYTES = 512  # a tar is made of whole blocks
 
 Members = dict[str, bytes]
@@ -77,7 +78,7 @@ def _members(shard: Path, where: str) -> Iterator[tuple[str, bytes]]:
     """
     if shard.suffix == ".tar" and shard.stat().st_size % BLOCK_BYTES:
         raise Faults(f"{where}: it is cut off: its size is no multiple of {BLOCK_BYTES}.")
-    last = "its beginning"
+    last, left = "its beginning", max(MAX_MEMBER_BYTES, MAX_RATIO * shard.stat().st_size)
     try:
         with tarfile.open(shard, "r|*") as archive:
             for member in archive:
@@ -87,6 +88,10 @@ def _members(shard: Path, where: str) -> Iterator[tuple[str, bytes]]:
                 if not member.isreg() or member.size > MAX_MEMBER_BYTES:
                     told = "larger than 1 GiB" if member.isreg() else "a link or a device"
                     raise Faults(f"{where}: the member {name} is {told}; refused.")
+                left -= member.size
+                if left < 0:
+                    told = f"it unpacks to more than {MAX_RATIO} times its size"
+                    raise Faults(f"{where}: {told} at {name}; refused. Unpack it by hand.")
                 file = archive.extractfile(member)
                 content = file.read() if file else b""
                 last = name
@@ -129,6 +134,6 @@ def _told(text: bytes | None, where: str) -> dict[str, Any]:
         return {}
     try:
         told = json.loads(text)
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise Faults(f"{where}.json: not JSON: {error}.") from None
     return told if isinstance(told, dict) else {"label": told}

@@ -92,6 +92,8 @@ def _write_file(item: Item, target: Path, where: str) -> str:
         raise Faults(f"{where}: {item.file} stands there twice.")
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(item.sample, Path):
+        if item.sample.is_symlink() or not item.sample.is_file():
+            raise Faults(f"{where}: {item.sample} is a link or no file; put the file itself there.")
         shutil.copyfile(item.sample, path)
     else:
         path.write_bytes(bytes(item.sample))
