@@ -111,4 +111,7 @@ def named_rows(odd: Dict[str, List[int]], rows: Sequence[Row]) -> Dict[str, List
     """Return the ids of each set's first odd rows; none where ids are private."""
     if privacy.is_private():
         return {}
-    return {name: [rows[at].id for at in found[:SHOWN]] for name, found in odd.items() if found}
+    told = {
+        name: [rows[at].id for at in found[:SHOWN] if at < len(rows)] for name, found in odd.items()
+    }
+    return {name: ids for name, ids in told.items() if ids}

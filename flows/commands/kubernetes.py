@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.keys import build_key, image_name, is_family
-from containers.kubernetes import PodJob, as_text, manifests
+from lineage.kubernetes_job import PodJob, as_text, manifests
 from flows import workspace
 from flows.case import load_case
 from flows.cli_words import Answer

@@ -8,7 +8,7 @@ import pytest
 
 from containers.docker_posture import FIXED_UID
 from containers.job import RunnerError
-from containers.kubernetes import PodJob, as_text, manifests
+from lineage.kubernetes_job import PodJob, as_text, manifests
 
 validate = pytest.importorskip("kubernetes_validate")
 VERSION = "1.33"
