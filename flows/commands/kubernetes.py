@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from containers.keys import build_key, image_name, is_family
-from lineage.kubernetes_job import PodJob, as_text, manifests
 from flows import workspace
 from flows.case import load_case
 from flows.cli_words import Answer
@@ -15,6 +14,7 @@ from flows.plan import plan as plan_case
 from lineage import git
 from lineage.dvc_yaml import param_key
 from lineage.job_folder import job_json
+from lineage.kubernetes_job import PodJob, as_text, manifests
 
 
 def kubernetes(case: str, name: str, stated: dict[str, Any]) -> Answer:
