@@ -2,10 +2,8 @@
 
 import json
 import os
-import secrets
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +23,7 @@ from lineage.execute import RUNS
 from lineage.fence import fence_or_skip, not_while_pruning
 from lineage.link_types import link_types
 from lineage.provenance import Provenance, RunRecord
+from lineage.run_ids import new_id
 from lineage.run_tags import RunUnknown, list_runs, read_run, tag, tag_exists, tag_name
 from lineage.snapshot import MAX_BYTES, Snapshot, SnapshotRefused, snapshot
 
@@ -36,12 +35,17 @@ __all__ = [
     "create",
     "discard",
     "list_runs",
+    "note_flow_run",
     "open_artifact",
     "read_run",
     "reconcile",
 ]
 
-ABANDONED_AFTER_S = 3600.0  # a run's folder with no owner in it: its maker died within milliseconds
+DEBTS = ".assay/debts"
+"""A file a flow run whose end Prefect's server has not heard of; `flows.flow_states` pays them."""
+
+MAKING = ".assay/making"
+"""Where a run's folder is until all that names it stands in it; its owner is part of its name."""
 COMMITTED = {"dvc.lock", "dvc.yaml", "run.json", ".gitignore"}
 
 
@@ -104,23 +108,18 @@ def _create(
 ) -> Run:
     started = now.astimezone(UTC)
     with not_while_pruning(workspace):
-        run_id, folder = _new_folder(workspace, case, started)
+        run_id = new_id(workspace, case, started)
         run = Run(
             id=run_id,
             case=case,
             workspace=workspace,
-            tree=folder / "tree",
+            tree=workspace / RUNS / run_id / "tree",
             commit=taken.commit,
             parent=taken.parent,
             dirty=taken.dirty,
             started=started.isoformat(),
         )
-        try:
-            with disk.writes("The folder of runs", run.folder.parent):
-                _note(run)
-        except BaseException:
-            _remove(run)
-            raise
+        _make_folder(run)
     try:
         with disk.writes("The folder of runs", run.folder.parent):
             shown = _check_out(run, expose)
@@ -131,26 +130,16 @@ def _create(
     return run
 
 
-def _new_folder(workspace: Path, case: str, started: datetime) -> tuple[str, Path]:
-    runs = workspace / RUNS
-    runs.mkdir(parents=True, exist_ok=True)
-    ignore = workspace / ".assay/.gitignore"
+def _make_folder(run: Run) -> None:
+    """Make a run's folder in one step: whoever sees it knows whose it is."""
+    ignore = run.workspace / ".assay/.gitignore"
     if not ignore.exists():
         atomic.write(ignore, "*\n")
-    while True:
-        run_id = f"{started:%Y%m%dT%H%M%S}-{case}-{secrets.token_hex(2)}"
-        used = git.text(workspace, "for-each-ref", f"refs/tags/run/{run_id}")
-        try:
-            (runs / run_id).mkdir()
-        except FileExistsError:
-            continue
-        if not used:
-            return run_id, runs / run_id
-        (runs / run_id).rmdir()
-
-
-def _note(run: Run) -> None:
-    atomic.write(run.folder / "owner", str(Owner.me()))
+    owner = str(Owner.me())
+    run.folder.parent.mkdir(parents=True, exist_ok=True)
+    making = run.workspace / MAKING / f"{owner}|{run.id}"
+    making.mkdir(parents=True)
+    atomic.write(making / "owner", owner)
     known = {
         "id": run.id,
         "case": run.case,
@@ -159,7 +148,20 @@ def _note(run: Run) -> None:
         "dirty": list(run.dirty),
         "started": run.started,
     }
-    atomic.write(run.folder / "run.json", json.dumps(known))
+    atomic.write(making / "run.json", json.dumps(known))
+    making.rename(run.folder)
+
+
+def note_flow_run(run: Run, flow_run_id: str) -> None:
+    """Write down which of Prefect's flow runs this is, for whoever closes it if it is killed."""
+    atomic.write(run.folder / "flow_run", flow_run_id)
+
+
+def _flow_run_of(run: Run) -> str | None:
+    try:
+        return (run.folder / "flow_run").read_text(encoding="utf-8") or None
+    except OSError:
+        return None
 
 
 def _check_out(run: Run, expose: Sequence[str]) -> list[str]:
@@ -293,6 +295,7 @@ def reconcile(workspace: Path, say: Callable[[str], None] = lambda _line: None) 
         if not mine:
             return ()
         reap(workspace)  # first: an orphan may still write into a dead run's folder
+        _sweep(workspace / MAKING)
         folders = sorted((workspace / RUNS).glob("*"))
         closed = tuple(folder.name for folder in folders if _is_closed(workspace, folder, say))
         if closed:
@@ -301,10 +304,21 @@ def reconcile(workspace: Path, say: Callable[[str], None] = lambda _line: None) 
         return closed
 
 
+def _sweep(making: Path) -> None:
+    """Remove what never became a run."""
+    for folder in making.glob("*|*"):
+        owner = Owner.parse(folder.name.rpartition("|")[0])
+        if owner is None or owner.is_dead():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _is_closed(workspace: Path, folder: Path, say: Callable[[str], None]) -> bool:
     try:
         run = _dead(workspace, folder)
         if run is not None:
+            if flow_run_id := _flow_run_of(run):  # before its folder goes
+                told = f"Run {run.id}: its process ended without a word."
+                atomic.write(workspace / DEBTS / flow_run_id, told)
             close(run, None)
     except Exception as error:  # noqa: BLE001  whatever is wrong with it, a living run goes on
         say(f"{folder} is of a dead run and could not be closed: {error}. It is tried again later.")
@@ -316,17 +330,13 @@ def _dead(workspace: Path, folder: Path) -> Run | None:
     """Return the run of a folder whose owner is dead; removes what never became a run."""
     try:
         owner = Owner.parse((folder / "owner").read_text(encoding="utf-8"))
-    except OSError:
+    except FileNotFoundError:
         owner = None
-    if owner is None:
-        if time.time() - folder.stat().st_mtime > ABANDONED_AFTER_S:
-            shutil.rmtree(folder, ignore_errors=True)
-        return None
-    if not owner.is_dead():
+    if owner is not None and not owner.is_dead():
         return None
     try:
         known = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # it died before it had begun
+    except (OSError, ValueError):  # a power cut left nothing in it
         shutil.rmtree(folder, ignore_errors=True)
         return None
     known["dirty"] = tuple(known["dirty"])
@@ -348,6 +358,7 @@ def _obituary(run: Run) -> RunRecord:
         isolation=next((stage.isolation for stage in stages if stage.isolation), "unknown"),
         started=run.started,
         ended=datetime.now(UTC).isoformat(),
+        flow_run_id=_flow_run_of(run),
         stages=stages,
         error=f"{told} Resume it: assay run {run.case}",
     )
