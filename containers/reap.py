@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from containers import docker_fence, engine, process_fence
+from containers import docker_fence, engine, process_fence, scratch
 from containers.docker_fence import WORKSPACE_LABEL
 from containers.job import RunnerError
 
@@ -29,6 +29,7 @@ def reap(workspace: Path) -> list[str]:
     Without an engine, or with one that fails, only processes are looked for.
     """
     ended = process_fence.reap(workspace / LOGS)
+    scratch.sweep()
     try:
         client = engine.connect(knock_s=KNOCK_S, call_s=CALL_S)
     except RunnerError:

@@ -1,13 +1,12 @@
 """A folder that looks to a process as its root looks to a container."""
 
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from containers.job import Mount, RunnerError
+from containers.scratch import scratch
 
 GUARD = '''"""Makes the project's own sources importable from the sandbox alone."""
 import os
@@ -37,11 +36,8 @@ def sandbox(mounts: Iterable[Mount], *, hidden: Path) -> Iterator[Sandbox]:
         mounts: as `layout.lay_out` returns them, none inside another.
         hidden: the folder whose place on `sys.path` is taken away.
     """
-    top = Path(tempfile.mkdtemp(prefix="assay-"))
-    try:
+    with scratch() as top:
         yield _filled(top, mounts, hidden)
-    finally:
-        shutil.rmtree(top, ignore_errors=True)  # follows no link
 
 
 def _filled(top: Path, mounts: Iterable[Mount], hidden: Path) -> Sandbox:

@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from containers.scratch import scratch
 from lineage import git, secret_scan
 
 MAX_BYTES = 64 * 2**20
@@ -42,8 +42,8 @@ def snapshot(workspace: Path, message: str, *, max_bytes: int = MAX_BYTES) -> Sn
         return Snapshot(commit=parent, parent=parent, dirty=())
     _check_size(workspace, dirty, max_bytes)
     _check_secrets(workspace, dirty)
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        index = Path(folder) / "index"
+    with scratch() as folder:
+        index = folder / "index"
         users = Path(
             git.text(workspace, "rev-parse", "--path-format=absolute", "--git-path", "index")
         )
