@@ -5,6 +5,7 @@
 #   .ci/engine.sh stop DIR              end it by its pid and unmount what it left; images stay in DIR/data
 #
 # Needs root, and Debian's packages docker.io and iptables (installed by apt when absent).
+# ENGINE_FLAGS: further flags of dockerd, as of an engine beside another (--bridge none --iptables=false).
 # Only `export DOCKER_HOST=...` goes to stdout; all else goes to stderr and DIR/dockerd.log.
 set -euo pipefail
 
@@ -53,7 +54,7 @@ start() {
     echo '{}' >"$dir/daemon.json" # not the host's own configuration
     # setsid and closed inputs: the engine outlives the step that started it.
     setsid dockerd --data-root "$dir/data" --exec-root "$dir/exec" --pidfile "$pid_file" \
-      --host "unix://$socket" --config-file "$dir/daemon.json" >>"$log" 2>&1 </dev/null &
+      --host "unix://$socket" --config-file "$dir/daemon.json" ${ENGINE_FLAGS:-} >>"$log" 2>&1 </dev/null &
     local launched=$!
     local deadline=$((SECONDS + START_LIMIT_S))
     until answers; do

@@ -7,22 +7,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from containers import images
+from containers import docker_logs, images
 from containers.docker_fence import container_name, create, held, remove
 from containers.docker_logs import Follower
 from containers.docker_posture import arguments, check_readable, handed_over, user_for
-from containers.engine import Client, connect, has_gpu
+from containers.engine import Client, answers, connect, has_gpu
+from containers.gpu_turn import gpu_turn
 from containers.job import Exit, IsolationKind, Job, Mount, Reason, Runner, RunnerError
 from containers.keys import build_key, image_name, is_family
 from containers.layout import lay_out
 from containers.lines import Log, Pump, Watch
 from containers.owner import LABEL, Owner
-from containers.reasons import SHELL_SIGNAL_BASE, told
+from containers.reasons import SHELL_SIGNAL_BASE, died_by, told
 
 GRACE_S: Final = 2
 """Between SIGTERM and SIGKILL of a job that is ended."""
 GIVE_UP_S: Final = 8.0
 """An engine that has not ended a job by then is not waited for."""
+LEAVING_S: Final = 2.0
+"""An engine that is stopped ends its containers first, and answers until they have ended."""
 
 
 class DockerRunner(Runner):
@@ -57,21 +60,30 @@ class DockerRunner(Runner):
         import docker
         import requests
 
-        watch = Watch(job.timeout_s, cancel)
-        name = container_name(job.name)
         try:
-            image = self._checked_image(job.image)
-            mounts = lay_out(job.mounts)
-            user = user_for(self.info)
-            check_readable(mounts, user[0])
-            with held(name), handed_over(mounts, user), Log(job.log, on_line) as log:
-                what = _Container(name=name, mounts=mounts, image=image)
-                return _Run(self, job, what, log, watch).to_the_end()
-        except (docker.errors.DockerException, requests.RequestException) as error:
+            wanted = job.gpu and has_gpu(self.info)
+            with gpu_turn(wanted=wanted, on_line=on_line, cancel=cancel):
+                return self._run(job, on_line, cancel)
+        except requests.RequestException:
+            # It answered when this runner was made: the stage is worth another try.
+            _await_back(self.client, cancel)
+            return _gone(job)
+        except docker.errors.DockerException as error:
             raise RunnerError(
                 f"{job.name}: the engine did not do what it was asked: {error}. See that it runs "
                 "(`docker info`), then run again."
             ) from error
+
+    def _run(self, job: Job, on_line: Callable[[str], None], cancel: threading.Event) -> Exit:
+        watch = Watch(job.timeout_s, cancel)
+        name = container_name(job.name)
+        image = self._checked_image(job.image)
+        mounts = lay_out(job.mounts)
+        user = user_for(self.info)
+        check_readable(mounts, user[0])
+        with held(name), handed_over(mounts, user), Log(job.log, on_line) as log:
+            what = _Container(name=name, mounts=mounts, image=image)
+            return _Run(self, job, what, log, watch).to_the_end()
 
     def _checked_image(self, image: str) -> dict[str, Any]:
         """Return the image, refusing one whose label is not its key."""
@@ -107,6 +119,27 @@ class DockerRunner(Runner):
         return found
 
 
+def _await_back(client: Client, cancel: threading.Event) -> bool:
+    """Wait for an engine that restarts; False when it stays away."""
+    give_up = time.monotonic() + docker_logs.ENGINE_GRACE_S
+    while not answers(client):
+        if cancel.wait(docker_logs.RETRY_S * 10) or time.monotonic() > give_up:
+            return False
+    return True
+
+
+def _gone(job: Job) -> Exit:
+    return Exit(
+        reason=Reason.ENGINE_GONE,
+        code=None,
+        detail=told(job, Reason.ENGINE_GONE, None),
+        wall_s=0.0,
+        gpu=False,
+        image_id=None,
+        base_digest=None,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Container:
     """What a job's container is made of."""
@@ -124,6 +157,7 @@ class _Run:
     ) -> None:
         self.client, self.info = runner.client, runner.info
         self.job, self.log, self.watch = job, log, watch
+        self.cancel = watch.cancel
         self.name, self.mounts, self.image = what.name, what.mounts, what.image
         self.gpu = job.gpu and has_gpu(runner.info)
         self.container = ""  # none yet
@@ -217,9 +251,22 @@ class _Run:
         # The flag says so of a child too, and then stands beside the stage's own code.
         if state["OOMKilled"] or self._saw_oom():
             return Reason.OUT_OF_MEMORY
-        if follower.engine_was_lost and code > SHELL_SIGNAL_BASE:
-            return Reason.ENGINE_GONE  # an engine that restarts ends its containers
+        # An engine that restarts ends its containers.
+        if code > SHELL_SIGNAL_BASE and (follower.engine_was_lost or self._is_leaving(code)):
+            _await_back(self.client, self.cancel)
+            return Reason.ENGINE_GONE
         return Reason.FAILED
+
+    def _is_leaving(self, code: int) -> bool:
+        """Tell an engine that is being stopped from somebody who killed the stage alone."""
+        if died_by(code) not in {"SIGTERM", "SIGKILL"}:
+            return False
+        give_up = time.monotonic() + LEAVING_S
+        while answers(self.client):
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(docker_logs.RETRY_S)
+        return True
 
     def _saw_oom(self) -> bool:
         """Ask for the kernel's events: on some engines the flag is about the main process alone."""

@@ -96,6 +96,14 @@ def faults() -> tuple[type[Exception], ...]:
     return docker.errors.DockerException, requests.RequestException, OSError
 
 
+def answers(client: Client) -> bool:
+    """Tell whether an engine that was connected to is still there."""
+    try:
+        return bool(client.ping())
+    except faults():
+        return False
+
+
 def is_rootless(info: dict[str, Any]) -> bool:
     """Tell an engine that runs as a user: root in its containers is that user outside."""
     return any("name=rootless" in option for option in info.get("SecurityOptions") or [])

@@ -149,11 +149,11 @@ class Watch:
     def __init__(self, timeout_s: float, cancel: threading.Event) -> None:
         self.started = time.monotonic()
         self._deadline = self.started + timeout_s
-        self._cancel = cancel
+        self.cancel = cancel
 
     def verdict(self) -> Reason | None:
         """Return why the job must end now, or None."""
-        if self._cancel.is_set():
+        if self.cancel.is_set():
             return Reason.CANCELLED
         return Reason.TIMED_OUT if time.monotonic() >= self._deadline else None
 

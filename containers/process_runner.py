@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import IO, Final
 
 from containers.environment import scrubbed
+from containers.gpu_turn import gpu_turn
 from containers.job import Exit, IsolationKind, Job, Reason, Runner, RunnerError
 from containers.keys import ROOM, is_family, process_key
 from containers.layout import lay_out
 from containers.lines import Log, Pump, Splitter, Watch
-from containers.process_fence import Fence, fenced
+from containers.process_fence import fenced
 from containers.reasons import died_by, told
 from containers.sandbox import Sandbox, sandbox
 
 GRACE_S: Final = 2.0
 """Between SIGTERM and SIGKILL of a job that is ended."""
+GPU_DEVICE: Final = "/dev/nvidiactl"
 LINGER_S: Final = 1.0
 """How long output is awaited from what outlives the job's main process and its group."""
 
@@ -52,6 +54,16 @@ class ProcessRunner(Runner):
             RunnerError: a foreign image, a taken name, a command that is not there.
         """
         _refuse_foreign(job.image)
+        with gpu_turn(wanted=job.gpu and has_gpu(), on_line=on_line, cancel=cancel) as turn:
+            return self._run(job, on_line, cancel, turn)
+
+    def _run(
+        self,
+        job: Job,
+        on_line: Callable[[str], None],
+        cancel: threading.Event,
+        turn: tuple[int, ...],
+    ) -> Exit:
         watch = Watch(job.timeout_s, cancel)
         ending = watch.verdict()
         if ending is not None:
@@ -62,7 +74,8 @@ class ProcessRunner(Runner):
             Log(job.log, on_line) as log,
         ):
             kills_before = _kernel_kills()
-            process = _start(job, place, fence)
+            process = _start(job, place, (fence.descriptor, *turn))
+            fence.note(process.pid)
             try:
                 ending = _supervise(process, log, watch)
             finally:
@@ -70,6 +83,11 @@ class ProcessRunner(Runner):
             killed = _kernel_kills() > kills_before
             reason = _judge(process.returncode, ending, killed=killed)
             return _exit(job, reason, process.returncode, watch)
+
+
+def has_gpu() -> bool:
+    """Tell a host that has a GPU to give to its processes."""
+    return Path(GPU_DEVICE).exists()
 
 
 def _refuse_foreign(image: str) -> None:
@@ -80,7 +98,7 @@ def _refuse_foreign(image: str) -> None:
         )
 
 
-def _start(job: Job, place: Sandbox, fence: Fence) -> "subprocess.Popen[bytes]":
+def _start(job: Job, place: Sandbox, kept: tuple[int, ...]) -> "subprocess.Popen[bytes]":
     interpreter = [sys.executable] if job.command[0] == "python" else [job.command[0]]
     environment = scrubbed(threads=job.threads, scratch=str(place.scratch), extra=job.environment)
     environment["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
@@ -96,13 +114,12 @@ def _start(job: Job, place: Sandbox, fence: Fence) -> "subprocess.Popen[bytes]":
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            pass_fds=(fence.descriptor,),
+            pass_fds=kept,
         )
     except OSError as error:
         raise RunnerError(
             f"{job.name}: {interpreter[0]} could not be started: {error.strerror}."
         ) from error
-    fence.note(process.pid)
     return process
 
 
@@ -188,7 +205,7 @@ def _exit(job: Job, reason: Reason, code: int | None, watch: Watch) -> Exit:
         code=code,
         detail=_detail(job, reason, code),
         wall_s=watch.wall_s(),
-        gpu=job.gpu and Path("/dev/nvidiactl").exists(),
+        gpu=job.gpu and has_gpu(),
         image_id=None,
         base_digest=None,
     )
