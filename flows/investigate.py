@@ -10,15 +10,16 @@ from typing import Any
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_image_artifact, create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 from prefect.futures import PrefectFuture
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from containers.job import Reason
-from flows import current
+from flows import current, flow_states
 from flows.cut import NotInTime
+from flows.investigation import Cancelled
 from flows.shown_text import for_markdown
-from lineage.execute import StageFailed
 from stages.reports.page import ANSWER
 from stages.reports.parity import WORST
 
@@ -29,7 +30,7 @@ RETRIES = 2  # for an engine that went away; a stage's own fault would fail agai
 
 def _worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
     error = state.result(raise_on_failure=False)
-    return isinstance(error, StageFailed) and error.exit.reason is Reason.ENGINE_GONE
+    return flow_states.reason_of(error) is Reason.ENGINE_GONE
 
 
 @task(
@@ -52,13 +53,45 @@ def advance(run_id: str, stage: str) -> str:
     validate_parameters=False,
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
 )
+def examine_case(case: str, run_id: str) -> State[Any] | None:
+    """Examine one case; what ends it early is a state, by a name that tells the reasons apart.
+
+    The error itself is left with the investigation: Prefect would wrap it.
+    """
+    investigation = current.get(run_id)
+    try:
+        investigate.fn(case, run_id)
+    except Exception as error:
+        investigation.error = error
+        if getattr(error, "exit_status", None) is None and not investigation.cancel.is_set():
+            raise  # a fault of ours: Prefect shows where
+        return flow_states.ended(error, cancelled=investigation.was_cancelled(error))
+    return None
+
+
+@flow(
+    name="investigate",
+    flow_run_name="{case} {run_id}",
+    persist_result=False,
+    validate_parameters=False,
+    task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
+)
 def investigate(case: str, run_id: str) -> None:
     """Examine one case; raises the first stage's failure."""
     investigation = current.get(run_id)
-    investigation.flow_run_id = str(flow_run.id)
+    investigation.begun_as(str(flow_run.id))
     get_run_logger().info("%s: %s in %s", case, run_id, investigation.runner.kind)
-    with investigation.stopping_on_signals():
-        _advance_all(run_id)
+    with (
+        investigation.stopping_on_signals(),
+        flow_states.heard(str(flow_run.id), investigation.cancel_from_afar),
+    ):
+        try:
+            _advance_all(run_id)
+        except KeyboardInterrupt:
+            # Asked for the third time. The stages' threads end by themselves, in seconds.
+            investigation.end_now()
+            raise Cancelled(run_id) from None
+    investigation.finished = True
     try:
         _publish(run_id)
     except Exception as error:  # noqa: BLE001  the UI is a courtesy: the answer is there without it
@@ -75,8 +108,12 @@ def _advance_all(run_id: str) -> None:
     waiting, ended = list(course.order), SimpleQueue[str]()
     futures: dict[str, PrefectFuture[str]] = {}
     running: set[str] = set()
+    never: set[str] = set()
     good: list[str] = []
     while True:
+        if investigation.cancel.is_set():
+            never |= {*waiting}
+            waiting.clear()
         for name in course.ready(waiting, good)[: WORKERS - len(running)]:
             waiting.remove(name)
             running.add(name)
@@ -91,11 +128,13 @@ def _advance_all(run_id: str) -> None:
             futures[name].wait()  # else Prefect tells its state without its exception
             if futures[name].state.is_completed():
                 good.append(name)
-            elif investigation.cancel.is_set() or _is_over(futures[name]):
+            elif _is_over(futures[name]):
                 waiting.clear()
     for future in futures.values():
         if future.state.is_failed() or future.state.is_crashed():
             raise future.state.result(raise_on_failure=False)
+    if never:
+        raise Cancelled(run_id)
 
 
 def _say_ended(ended: SimpleQueue[str], name: str, _future: PrefectFuture[str]) -> None:

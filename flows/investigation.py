@@ -36,6 +36,15 @@ from stages.reports.page import ANSWER
 Say = Callable[[str], None]
 
 
+class Cancelled(Exception):  # noqa: N818  reads as the fact that it is
+    """Somebody ended the run between two stages."""
+
+    exit_status = 130
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"{run_id} was cancelled; what was finished is kept.")
+
+
 @dataclass(slots=True)
 class Investigation:
     """A run under way. `advance` is called from several threads, each row once."""
@@ -53,6 +62,9 @@ class Investigation:
     cancel: threading.Event = field(default_factory=threading.Event)
     provenance: dict[str, Provenance] = field(default_factory=dict)
     repeat: Repeat | None = None
+    error: BaseException | None = None  # what ended it early
+    finished: bool = False  # all stages are as they shall be
+    _signalled: bool = False
     _said_not_kept: bool = False
 
     def advance(self, name: str) -> str:
@@ -149,12 +161,13 @@ class Investigation:
         """
 
         def stop(number: int, _frame: FrameType | None) -> None:
-            if self.cancel.is_set():
+            if self._signalled:
                 raise KeyboardInterrupt
             if number == signal.SIGINT and not self.cut.stopped:
                 self.cut.stop()
                 self.say("finishing with what is known so far (once more: cancel)")
                 return
+            self._signalled = True
             self.say("stopping: the stages are told to end (once more: at once)")
             self.cancel.set()
 
@@ -165,6 +178,29 @@ class Investigation:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    def begun_as(self, flow_run_id: str) -> None:
+        """Note which of Prefect's flow runs this is, also for whoever closes it if it is killed."""
+        self.flow_run_id = flow_run_id
+        runs.note_flow_run(self.run, flow_run_id)
+
+    def cancel_from_afar(self) -> None:
+        """Take a cancel by Prefect's UI or API; a signal that comes with it is not a second one."""
+        self.say("cancelled in Prefect: the stages are told to end")
+        self.cancel.set()
+
+    def end_now(self) -> None:
+        """Tell every stage to end, when nobody watches over them any more."""
+        self.cancel.set()
+        for row in self.rows:
+            self.cut.event(row.name).set()
+
+    def was_cancelled(self, error: BaseException | None) -> bool:
+        """Tell an end that somebody asked for."""
+        asked = isinstance(error, NotInTime) and bool(self.cut.stopped)
+        return error is not None and (
+            self.cancel.is_set() or isinstance(error, KeyboardInterrupt) or asked
+        )
+
     def report(self, place: str) -> Any:
         """Read a finished stage's JSON report from the worktree."""
         path = self.run.tree / self.loaded.folder / place
@@ -172,10 +208,9 @@ class Investigation:
 
     def conclude(self, error: BaseException | None) -> RunRecord:
         """Write the record, tag the run and remove its worktree."""
-        asked = isinstance(error, NotInTime) and self.cut.stopped
-        cancelled = self.cancel.is_set() or isinstance(error, KeyboardInterrupt) or asked
-        state: Literal["done", "cancelled", "failed"]
-        state = "done" if error is None else "cancelled" if cancelled else "failed"
+        state: Literal["done", "cancelled", "failed"] = "done"
+        if error is not None:
+            state = "cancelled" if self.was_cancelled(error) else "failed"
         gate = {} if error else self.report(ANSWER.path)["gate"]
         partial = "" if error else self.cut.partial()
         record = RunRecord(
@@ -245,18 +280,39 @@ def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> 
     runner, note = choose(isolation, say, families=families, foreign=foreign)  # type: ignore[arg-type]
     if note:
         say(note)
+    return open_run(
+        loaded, rows, runner, note=note, say=say, budget=Budget(budget), expose=_exposed(loaded)
+    )
+
+
+def open_run(
+    loaded: LoadedCase,
+    rows: tuple[Row, ...],
+    runner: Runner,
+    *,
+    note: str,
+    say: Say,
+    budget: Budget,
+    expose: tuple[str, ...],
+) -> Investigation:
+    """Snapshot the workspace and open a worktree; the process moves into it.
+
+    Raises:
+        SnapshotRefused: the dirty tree is too large or holds a secret.
+    """
+    workspace = loaded.workspace
     graph.write(workspace, graph.case_graph(loaded, rows))
     environments = graph.environments(rows, runner)
     if not (workspace / ENVIRONMENTS).exists():
         atomic.write(workspace / ENVIRONMENTS, environments)
-    preflight.fits(workspace, case, rows, lambda: _todo(workspace, rows, runner))
+    preflight.fits(workspace, loaded.name, rows, lambda: _todo(workspace, rows, runner))
     now = datetime.now(UTC)
-    run = runs.create(workspace, case, expose=_exposed(loaded), now=now)
+    run = runs.create(workspace, loaded.name, expose=expose, now=now)
     atomic.write(run.tree / ENVIRONMENTS, environments)
     os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
     logs = workspace / ".assay/logs" / run.id
     engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, commit=run.commit)
-    cut = Cut(Course(rows), Budget(budget))
+    cut = Cut(Course(rows), budget)
     return Investigation(loaded, rows, run, engine, runner, note, say, now, cut)
 
 
@@ -282,8 +338,8 @@ def exit_status(record: RunRecord, error: BaseException | None) -> int:
     """Return the exit status of design.md: 0 open, 1 closed or abstained, 2, 3, 130."""
     if record.state == "cancelled":
         return 130
-    if isinstance(error, StageFailed) and error.exit.code == 2:  # noqa: PLR2004  enter.py: could not start
-        return 2
+    if isinstance(error, StageFailed) and error.exit.reason is Reason.FAILED:
+        return 2 if error.exit.code == 2 else 3  # noqa: PLR2004  enter.py: could not start
     if error is not None:
         return 3
     return 0 if record.verdict == "open" else 1

@@ -40,7 +40,7 @@ class ServerError(Exception):
 
 
 class ServerLost(Exception):  # noqa: N818  reads as the fact that it is
-    """The server stopped answering while a run was under way."""
+    """The server stopped answering, or refused, while a run was under way."""
 
     exit_status = 3
 
@@ -302,7 +302,7 @@ def _answers(api_url: str, timeout_s: float = 2.0) -> bool:
     from urllib.request import Request, urlopen
 
     try:
-        request = Request(f"{api_url.rstrip('/')}/health", headers=_credentials())  # noqa: S310  the user's own address
+        request = Request(f"{api_url.rstrip('/')}/health", headers=credentials())  # noqa: S310  the user's own address
         with urlopen(request, timeout=timeout_s) as answer:  # noqa: S310
             return bool(answer.read(16).strip() == b"true")
     except (OSError, ValueError, HTTPException):  # refused, timed out, not an address, not HTTP
@@ -325,7 +325,8 @@ def _answers_here(api_url: str, timeout_s: float) -> bool:
     return answer.split(b" ", 2)[1:2] == [b"200"] and answer.endswith(b"true")
 
 
-def _credentials() -> dict[str, str]:
+def credentials() -> dict[str, str]:
+    """Return the headers that say who asks."""
     from base64 import b64encode
 
     if key := os.environ.get("PREFECT_API_KEY"):

@@ -42,7 +42,8 @@ __all__ = [
 ]
 
 DEBTS = ".assay/debts"
-"""A file a flow run whose end Prefect's server has not heard of; `flows.flow_states` pays them."""
+"""A file a flow run (or a run that did not know its own) of whose end Prefect's server has not
+heard; `flows.flow_states` pays them."""
 
 MAKING = ".assay/making"
 """Where a run's folder is until all that names it stands in it; its owner is part of its name."""
@@ -316,9 +317,8 @@ def _is_closed(workspace: Path, folder: Path, say: Callable[[str], None]) -> boo
     try:
         run = _dead(workspace, folder)
         if run is not None:
-            if flow_run_id := _flow_run_of(run):  # before its folder goes
-                told = f"Run {run.id}: its process ended without a word."
-                atomic.write(workspace / DEBTS / flow_run_id, told)
+            told = f"CRASHED\nRun {run.id}: its process ended without a word."
+            atomic.write(workspace / DEBTS / (_flow_run_of(run) or run.id), told)
             close(run, None)
     except Exception as error:  # noqa: BLE001  whatever is wrong with it, a living run goes on
         say(f"{folder} is of a dead run and could not be closed: {error}. It is tried again later.")

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from containers import images
 from containers.engine import Client, connect
 from containers.job import RunnerError
+from flows import server
 
 # A property that holds is no less true on a busy machine. What `CI` asks for stays as it is.
 settings.register_profile(
@@ -32,3 +33,11 @@ def engine() -> Iterator[Client]:
         pytest.skip(str(error))
     yield client
     client.close()
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One Prefect server for all tests that only need one."""
+    home = tmp_path_factory.mktemp("server")
+    yield server.ensure(home, print)
+    server.stop(home)

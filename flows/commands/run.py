@@ -8,9 +8,10 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from time import monotonic, sleep
+from typing import Any, Final
 
-from flows import looks_ledger, server, workspace
+from flows import flow_states, guard, looks_ledger, server, workspace
 from flows.case import load_case
 from flows.cli_words import CANCELLED, USAGE, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
@@ -18,6 +19,9 @@ from lineage import runs
 from lineage.provenance import RunRecord
 from lineage.run_tags import list_looks
 from stages.reports.page import PAGE
+
+BUSY_S: Final = 60.0
+"""How long a server may refuse a new flow run."""
 
 
 def run(case: str, isolation: str, budget: str | None, say: Say) -> Answer:
@@ -33,6 +37,12 @@ def run_begun(root: Path, start: Callable[[], Investigation], say: Say) -> Answe
     """Run what `start` opens, from its first stage to its tag."""
     api = server.ensure(root, say)
     os.environ.update(server.environment(api, root))
+    flow_states.settle(root)
+    with guard.guarded(root):
+        return _run_guarded(root, start, say)
+
+
+def _run_guarded(root: Path, start: Callable[[], Investigation], say: Say) -> Answer:
     _warm_up()
     investigation = start()
     try:
@@ -64,21 +74,50 @@ def _warm_up() -> None:
 def _follow(investigation: Investigation) -> BaseException | None:
     """Run the flow and return what ended it, if anything did."""
     from flows import current
-    from flows.investigate import investigate
 
     gc.freeze()
     gc.enable()
-    run_id = current.register(investigation)
+    current.register(investigation)
     try:
-        investigate(case=investigation.loaded.name, run_id=run_id)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  told to the record, then to the person
-        lost = (
-            status_of(error) is None and not investigation.cancel.is_set() and not server.answers()
-        )
-        return server.ServerLost() if lost else error
+        _in_prefect(investigation)
+    except (Exception, KeyboardInterrupt) as broken:  # noqa: BLE001  told to the record, then to the person
+        error = investigation.error or broken
+        if server.answers() and not flow_states.is_busy(error):
+            return error
+        return _without_server(investigation, error)
     finally:
-        current.forget(run_id)
-    return None
+        current.forget(investigation.run.id)
+    return investigation.error
+
+
+def _in_prefect(investigation: Investigation) -> None:
+    """Run the flow; a server that has too much to do for a new one is asked again for a while."""
+    from flows.investigate import examine_case
+
+    give_up = monotonic() + BUSY_S
+    while True:
+        try:
+            examine_case(case=investigation.loaded.name, run_id=investigation.run.id)
+        except Exception as error:
+            has_begun = investigation.flow_run_id is not None
+            if has_begun or not flow_states.is_busy(error) or monotonic() > give_up:
+                raise
+            sleep(1.0)
+        else:
+            return
+
+
+def _without_server(investigation: Investigation, error: BaseException) -> BaseException | None:
+    """Judge a run whose server went away: all that it was needed for may have been done."""
+    known = investigation.run.workspace, investigation.flow_run_id
+    whole = investigation.finished and investigation.error is None
+    if whole and not isinstance(error, KeyboardInterrupt):
+        flow_states.owe(*known, "COMPLETED", "The server was away when it ended.")
+        investigation.say("Prefect's server is away; it is told by the next run")
+        return None
+    flow_states.owe(*known, "CRASHED", "The server was away when it ended.")
+    ours = status_of(error) is None and not investigation.cancel.is_set()
+    return server.ServerLost() if ours else error
 
 
 def _next(record: RunRecord, status: int) -> str:
@@ -102,6 +141,7 @@ def _answer(root: Path, record: RunRecord, error: BaseException | None) -> Answe
         "isolation": record.isolation,
         "stages": {stage.name: stage.how for stage in record.stages},
         "error": record.error,
+        "reason": flow_states.reason_of(error),
         "status": status,
     }
     if error is not None:

@@ -1,0 +1,155 @@
+"""How a run ended, as Prefect shows it, and whether its UI or API asks for the end of one.
+
+A run whose process was killed, or whose server was away, leaves a debt: a file that names the flow
+run. It is paid by whoever comes next, so that nothing stays Running for ever.
+"""
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from containers.job import Reason
+from lineage.execute import StageFailed
+from lineage.runs import DEBTS
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
+POLL_S = 2.0
+"""How often a run asks whether the UI wants its end; containers are to be dead in 10 s."""
+CALL_S = 10.0
+OVER: Final = {"COMPLETED", "CANCELLED", "FAILED", "CRASHED"}
+UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+NAMES: Final = {
+    Reason.OUT_OF_MEMORY: "OutOfMemory",
+    Reason.TIMED_OUT: "TimedOut",
+    Reason.ENGINE_GONE: "EngineGone",
+}
+"""What Prefect's UI shows instead of `Failed`."""
+
+
+def reason_of(error: BaseException | None) -> Reason | None:
+    """Return why a stage's process ended, if that is what an error is about."""
+    return error.exit.reason if isinstance(error, StageFailed) else None
+
+
+def ended(error: BaseException, *, cancelled: bool) -> "State[Any]":
+    """Return Prefect's state of what an error ended, by a name that tells the reasons apart."""
+    from prefect.states import Cancelled, Failed
+
+    message = str(error) or type(error).__name__
+    if cancelled:
+        return Cancelled(message=message)
+    reason = reason_of(error)
+    return Failed(message=message, name=NAMES.get(reason, "Failed") if reason else "Failed")
+
+
+@contextmanager
+def heard(flow_run_id: str, on_cancel: Callable[[], None]) -> Iterator[None]:
+    """Ask the server meanwhile whether somebody cancelled this flow run; then call `on_cancel`.
+
+    Prefect itself ends only what it started. A server that is away cancels nothing.
+    """
+    over = threading.Event()
+
+    def listen() -> None:
+        while not over.wait(POLL_S):
+            found = _state(flow_run_id)
+            if found in {"CANCELLING", "CANCELLED"}:
+                on_cancel()
+                return
+
+    listener = threading.Thread(target=listen, name="assay-cancel", daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _state(flow_run_id: str) -> str | None:
+    try:
+        found = call(f"/flow_runs/{flow_run_id}")
+    except OSError:
+        return None
+    state = found.get("state") if isinstance(found, dict) else None
+    return state["type"] if state else None
+
+
+def owe(workspace: Path, flow_run_id: str | None, kind: str, message: str) -> None:
+    """Write down how a run ended of which the server has not heard; `kind` as Prefect spells it."""
+    from lineage import atomic
+
+    if flow_run_id:
+        atomic.write(workspace / DEBTS / flow_run_id, f"{kind}\n{message}")
+
+
+def is_busy(error: BaseException) -> bool:
+    """Tell a server that answers, and refuses for now: its database has too much to do."""
+    response = getattr(error, "response", None)
+    return getattr(response, "status_code", None) in {429, 503}
+
+
+def settle(workspace: Path) -> list[str]:
+    """Tell the server of this process how runs ended of which it has not heard.
+
+    A server that does not answer, or does not know a run, is asked again next time.
+
+    Returns:
+        The flow runs that are settled now.
+    """
+    debts = sorted((workspace / DEBTS).glob("[!.]*")) if (workspace / DEBTS).is_dir() else []
+    settled = []
+    for debt in debts:
+        try:
+            kind, _, message = debt.read_text("utf-8").partition("\n")
+            state = {"type": kind, "name": kind.title(), "message": message}
+            for flow_run in _open_flow_runs(debt.name):
+                call(f"/flow_runs/{flow_run['id']}/set_state", {"state": state, "force": True})
+        except OSError:
+            continue
+        debt.unlink(missing_ok=True)
+        settled.append(debt.name)
+    return settled
+
+
+def _open_flow_runs(which: str) -> list[dict[str, Any]]:
+    """Return what is not over of a flow run by its id, or of a run by the name that it had."""
+    if UUID.fullmatch(which):
+        found = [call(f"/flow_runs/{which}")]
+    else:  # it died before it knew its flow run
+        case = which.partition("-")[2].rpartition("-")[0]
+        named = {"name": {"any_": [f"{case} {which}"]}}
+        found = call("/flow_runs/filter", {"flow_runs": named})
+    return [one for one in found if (one["state"] or {}).get("type") not in OVER]
+
+
+def call(path: str, body: Any = None) -> Any:
+    """Ask the server of this process: GET without a body, else POST. Raises OSError.
+
+    Not Prefect's client: whoever pays a debt has not imported Prefect, which takes two seconds.
+    """
+    from http.client import HTTPException
+    from urllib.request import ProxyHandler, Request, build_opener
+
+    from flows.server import LOOPBACK, credentials
+
+    url = os.environ["PREFECT_API_URL"].rstrip("/")
+    request = Request(  # noqa: S310  the address that the run uses
+        f"{url}{path}",
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Content-Type": "application/json", **credentials()},
+    )
+    # A proxy of the network would be asked for an address that only this machine knows.
+    own = (ProxyHandler({}),) if f"//{LOOPBACK}:" in url else ()
+    try:
+        with build_opener(*own).open(request, timeout=CALL_S) as answer:
+            said = answer.read()
+        return json.loads(said) if said.strip() else None
+    except (HTTPException, ValueError) as error:
+        raise ConnectionError(str(error)) from error
