@@ -27,6 +27,10 @@ def main() -> int:
         from bench.planted import command
 
         return command.main(sys.argv[2:])
+    if sys.argv[1:2] == ["soak"] and "--stored" not in sys.argv:
+        from bench import soak
+
+        return soak.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(NAMES)}")
     parser.add_argument("--stored", action="store_true", help="print results/, measure nothing")
