@@ -1,4 +1,4 @@
-"""The generated files: each case's dvc.yaml, the root's dvc.yaml and environments.yaml."""
+"""The generated files: dvc.yaml and graph.json of cases, the root's dvc.yaml, environments.yaml."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,13 @@ from typing import Any
 from containers.job import Runner, RunnerError
 from containers.keys import FAMILIES, is_family
 from flows.case import LoadedCase, case_names, load_case
-from flows.plan import ENVIRONMENTS, catalog, plan
+from flows.plan import ENVIRONMENTS, catalog, plan, upstream
 from lineage import atomic
 from lineage.dvc_yaml import HEADER, compose, param_key
 from lineage.row import Row
 from stages.reports.gate import METRICS
 from stages.reports.page import ANSWER
+from stages.sections.lineage import GRAPH
 from stages.stage import At, Plot
 
 OVERVIEW = "artifacts/overview.json"
@@ -21,7 +22,29 @@ OVERVIEW = "artifacts/overview.json"
 
 def case_graph(loaded: LoadedCase, rows: Sequence[Row]) -> Mapping[str, str]:
     """Return {path: text} of what one case generates."""
-    return {f"{loaded.folder}/dvc.yaml": compose(rows)}
+    return {
+        f"{loaded.folder}/dvc.yaml": compose(rows),
+        f"{loaded.folder}/{GRAPH.path}": outline(rows),
+    }
+
+
+def outline(rows: Sequence[Row]) -> str:
+    """Return what the page draws of the plan, as dvc.yaml itself cannot be read by a stage.
+
+    Of each stage: the stages whose outputs it reads, and what was there before: {path: kind}.
+    """
+    above = upstream(tuple(rows))
+    stages = {row.name: {"reads": above[row.name], "given": _given(row)} for row in rows}
+    return json.dumps({"stages": stages}, indent=1) + "\n"
+
+
+def _given(row: Row) -> dict[str, str]:
+    case = f"cases/{row.case}/"
+    read = [path for path in row.inputs.values() if path and path != f"{case}{GRAPH.path}"]
+    kinds = dict.fromkeys(row.code_roots, "code")
+    kinds |= {path: "data" for path in read if not path.startswith(f"{case}artifacts/")}
+    kinds |= {path: "contract" for path in kinds if path.startswith("data_contracts/")}
+    return {path.removeprefix(case): kind for path, kind in kinds.items()}
 
 
 def root_graph(names: Sequence[str]) -> str:

@@ -15,6 +15,9 @@ from lineage.git_blobs import read_blobs
 from lineage.provenance import DONE, Provenance, RunRecord
 from lineage.run_tags import PREFIX
 
+PLANNED = "graph.json"
+"""What is generated of the plan beside a case's dvc.yaml, for the page to draw."""
+
 Kind = Literal["data", "code", "contract", "params", "image", "stage", "output"]
 
 
@@ -103,7 +106,8 @@ def kind_of(path: str, roots: Sequence[str]) -> Kind:
     """Tell what a dependency is by where it stands; `roots` are the case's folders of code."""
     if path.startswith("data_contracts/"):
         return "contract"
-    if not path.startswith("cases/") or any(f"{path}/".startswith(f"{one}/") for one in roots):
+    ours = not path.startswith("cases/") or path.split("/")[2:] == [PLANNED]
+    if ours or any(f"{path}/".startswith(f"{one}/") for one in roots):
         return "code"
     return "output" if path.split("/")[2:3] == ["artifacts"] else "data"
 

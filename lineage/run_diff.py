@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lineage import git, yaml12
+from lineage.ancestry import kind_of
 from lineage.provenance import DONE, Provenance, RunRecord
 from lineage.run_tags import PREFIX, read_run
 
@@ -68,9 +69,7 @@ class _Side:
 
     def is_code(self, path: str) -> bool:
         """Tell code from data: code is the program's, and what `code:` of case.yaml lists."""
-        if not path.startswith(("cases/", "data_contracts/")):
-            return True
-        return any(f"{path}/".startswith(f"{root}/") for root in self._code)
+        return kind_of(path, self._code) == "code"
 
     def plain(self, path: str) -> str:
         """Return a path under which two cases' own files are the same."""

@@ -47,7 +47,7 @@ heard; `flows.flow_states` pays them."""
 
 MAKING = ".assay/making"
 """Where a run's folder is until all that names it stands in it; its owner is part of its name."""
-COMMITTED = {"dvc.lock", "dvc.yaml", "run.json", ".gitignore"}
+COMMITTED = {"dvc.lock", "dvc.yaml", "graph.json", "run.json", ".gitignore"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

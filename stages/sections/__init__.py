@@ -11,6 +11,7 @@ from stages.sections import (
     features,
     field,
     inputs,
+    lineage,
     mitigate,
     parity,
     probe,
@@ -31,4 +32,5 @@ SECTIONS: tuple[Section, ...] = (
     evaluate.SECTION,
     probe.SECTION,
     environments.SECTION,
+    lineage.SECTION,
 )

@@ -151,6 +151,7 @@ def test_who_reads_a_folder_reads_what_stands_in_it():
         pytest.param("cases/toy/coder.csv", "data", id="a name that begins like it"),
         pytest.param("cases/toy/artifacts/gate/report.json", "output", id="made"),
         pytest.param("data_contracts/toy.yaml", "contract", id="a contract"),
+        pytest.param("cases/toy/graph.json", "code", id="what is generated of the program"),
     ],
 )
 def test_a_path_is_told_by_where_it_stands(path: str, kind: str):

@@ -296,6 +296,7 @@ def report_inputs(folder: Path, *, rich: bool = False, **planted: object) -> dic
         "since": beside.broke_in_between() if rich else beside.NO_SINCE,
         "evaluate": evaluated.report,
         "predicted": folder / "predicted.csv",
+        "graph": Path(__file__).parents[2] / "cases/digits/graph.json",
         "data": _data(),
         "train": TrainReport(
             origin="trained",
