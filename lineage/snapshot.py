@@ -48,7 +48,9 @@ def snapshot(workspace: Path, message: str, *, max_bytes: int = MAX_BYTES) -> Sn
             git.text(workspace, "rev-parse", "--path-format=absolute", "--git-path", "index")
         )
         if users.exists():
-            shutil.copyfile(users, index)  # what it knows of unchanged files saves reading them
+            # What it knows of unchanged files saves reading them. With its time: a file that was
+            # edited in the second in which git last looked is told by that alone.
+            shutil.copy2(users, index)
         else:
             git.run(workspace, "read-tree", parent, environment={"GIT_INDEX_FILE": str(index)})
         made = git.commit_files(workspace, base=parent, index=index, paths=dirty, message=message)

@@ -1,5 +1,6 @@
 """A dirty tree becomes a commit; the user's own git is as it was."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -31,6 +32,21 @@ def test_all_that_is_not_ignored_is_taken(workspace: Path):
     assert git(workspace, "show", f"{taken.commit}:new file ä.txt") == "new"
     assert "params.yaml" not in git(workspace, "ls-tree", "-r", "--name-only", taken.commit)
     assert git(workspace, "rev-parse", f"{taken.commit}^") == taken.parent
+
+
+def test_an_edit_of_the_same_length_in_the_second_of_the_commit_is_taken(workspace: Path):
+    """git tells such a file by the index's own time: a copy of the index has to keep it."""
+    git(workspace, "config", "core.trustctime", "false")  # the one time that cannot be set back
+    at = 1_700_000_000
+    params = workspace / "params.yaml"
+    os.utime(params, (at, at))
+    git(workspace, "add", "params.yaml")
+    os.utime(workspace / ".git/index", (at, at))
+    params.write_text("first:\n  n: 3\n")
+    os.utime(params, (at, at))
+    taken = snapshot(workspace, "Snapshot")
+    assert taken.dirty == ("params.yaml",)
+    assert git(workspace, "show", f"{taken.commit}:params.yaml") == "first:\n  n: 3"
 
 
 def test_index_branch_and_files_stay_as_they_were(workspace: Path):
