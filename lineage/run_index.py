@@ -17,7 +17,7 @@ from lineage.fence import fence
 from lineage.git_blobs import read_blobs
 from lineage.objects import case_of, members
 from lineage.provenance import DONE
-from lineage.run_tables import DOWN, READS, TABLES, VERSION
+from lineage.run_tables import DOWN, MAKERS, READERS, TABLES, VERSION
 from lineage.run_tags import PREFIX
 
 FILE = ".assay/lineage.sqlite"
@@ -113,8 +113,8 @@ class RunIndex:
         )
         tags = dict(line.split(" ") for line in listed.splitlines())
         known = dict(self._base.execute("SELECT id, tag FROM run").fetchall())
-        if tags == known:
-            self._list_folders(from_git=False)  # a pull may have brought them since
+        looked = self._base.execute("SELECT at FROM looked").fetchone()
+        if tags == known and looked == (_state(self.cache),):
             return
         self._base.execute("BEGIN IMMEDIATE")
         try:
@@ -125,7 +125,9 @@ class RunIndex:
             fresh = sorted(run_id for run_id, tag in tags.items() if known.get(run_id) != tag)
             for start in range(0, len(fresh), AT_ONCE):
                 self._take(fresh[start : start + AT_ONCE], tags)
-            self._list_folders(from_git=True)
+            self._list_folders(from_git=tags != known)  # else a pull may have brought some
+            self._base.execute("DELETE FROM looked")
+            self._base.execute("INSERT INTO looked VALUES (?)", (_state(self.cache),))
         except BaseException:
             self._base.execute("ROLLBACK")
             raise
@@ -244,9 +246,9 @@ class RunIndex:
     def _in_git(self, folder: int, path: str) -> dict[str, str]:
         """Return the members of a folder that git holds, with git's own hashes of them."""
         tag = self._base.execute(
-            f"SELECT tag FROM ({READS}) AS reads JOIN did ON did.made = reads.made "  # noqa: S608
-            "JOIN run ON run.n = did.run WHERE reads.place = ? LIMIT 1",
-            (folder,),
+            f"SELECT tag FROM ({READERS}) AS reads CROSS JOIN did ON did.made = reads.made "  # noqa: S608
+            "CROSS JOIN run ON run.n = did.run LIMIT 1",
+            {"places": json.dumps([folder])},
         ).fetchone()
         with suppress(git.GitError):
             said = git.run(self.workspace, "ls-tree", "-r", "-z", *(tag or ("",)), f"{path}/")
@@ -308,12 +310,11 @@ class RunIndex:
 
     def runs_that(self, how: str, place: Place) -> list[str]:
         """Return the runs that `made` a place or `read` it, newest first."""
-        links = "SELECT place, made FROM gave" if how == "made" else READS
         said = self._base.execute(
-            f"SELECT DISTINCT run.id FROM ({links}) AS links "  # noqa: S608
-            "JOIN did ON did.made = links.made JOIN run ON run.n = did.run "
-            "WHERE links.place IN (SELECT value FROM json_each(?)) ORDER BY run.id DESC",
-            (self._holding(place),),
+            f"SELECT DISTINCT run.id FROM ({MAKERS if how == 'made' else READERS}) AS some "  # noqa: S608
+            "CROSS JOIN did ON did.made = some.made CROSS JOIN run ON run.n = did.run "
+            "ORDER BY run.id DESC",
+            {"places": self._holding(place)},
         )
         return [run_id for (run_id,) in said]
 
@@ -322,24 +323,17 @@ class RunIndex:
 
         A thing is the same one where the same bytes stood at the same path.
         """
-        said = self._base.execute(DOWN, (self._holding(place),))
-        return [
-            Made(case, stage, ran_in, folder, tuple(sorted(run_ids.split(","), reverse=True)))
-            for _, case, stage, ran_in, folder, run_ids in said
-        ]
+        return _made(self._base.execute(DOWN, {"places": self._holding(place)}))
 
     def marked(self, text: str) -> list[Made]:
         """Return the executions whose environment, image, digest or log it is."""
         said = self._base.execute(
-            'SELECT "case", stage, ran_in, folder, group_concat(DISTINCT run.id) FROM made '
+            'SELECT "case", stage, ran_in, folder, group_concat(run.id) FROM made '
             "JOIN did ON did.made = made.n JOIN run ON run.n = did.run "
             "WHERE instr(marks, ?) GROUP BY made.n ORDER BY ran_in DESC, made.n",
             (text,),
         )
-        return [
-            Made(case, stage, ran_in, folder, tuple(sorted(run_ids.split(","), reverse=True)))
-            for case, stage, ran_in, folder, run_ids in said
-        ]
+        return _made(said)
 
     def unhashed(self) -> list[str]:
         """Return the hashes of files whose SHA-256 nobody has asked for yet."""
@@ -357,6 +351,19 @@ class RunIndex:
         """Return the MD5 of the files of a SHA-256."""
         said = self._base.execute("SELECT md5 FROM content WHERE sha256 = ?", (value,))
         return [md5 for (md5,) in said]
+
+
+def _made(rows: Iterable[tuple[str, str, str, str, str]]) -> list[Made]:
+    return [
+        Made(case, stage, ran_in, folder, tuple(sorted(run_ids.split(","), reverse=True)))
+        for case, stage, ran_in, folder, run_ids in rows
+    ]
+
+
+def _state(cache: Path) -> str:
+    """Return what changes when the cache is given an object, or loses one."""
+    folders = sorted((cache / "files/md5").glob("??"))
+    return str(max((folder.stat().st_mtime_ns for folder in folders), default=0))
 
 
 def _stages(blob: bytes | None) -> list[Mapping[str, Any]]:

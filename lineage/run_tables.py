@@ -6,7 +6,7 @@ place   a path and a hash          source  what stood there before; many executi
 member  a file within a folder     content the SHA-256 of files, as far as somebody asked
 """
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE run (n INTEGER PRIMARY KEY, id TEXT UNIQUE, tag TEXT);
@@ -20,6 +20,7 @@ CREATE TABLE used (made INTEGER, place INTEGER);
 CREATE TABLE gave (made INTEGER, place INTEGER);
 CREATE TABLE member (folder INTEGER, name TEXT, hash TEXT);
 CREATE TABLE listed (folder INTEGER PRIMARY KEY);
+CREATE TABLE looked (at TEXT);
 CREATE TABLE content (md5 TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
 CREATE INDEX place_path ON place (path);
 CREATE INDEX did_made ON did (made);
@@ -34,16 +35,22 @@ CREATE INDEX member_hash ON member (hash);
 CREATE INDEX member_folder ON member (folder);
 CREATE INDEX content_sha256 ON content (sha256);
 """
-READS = """
-SELECT used.place AS place, used.made AS made FROM used UNION ALL
-SELECT source.place, made.n FROM source JOIN made ON made.sources = source.sources
-"""
+HERE = "(SELECT value FROM json_each(:places))"
+
+READERS = f"""
+SELECT made FROM used WHERE place IN {HERE} UNION
+SELECT made.n FROM source CROSS JOIN made ON made.sources = source.sources
+WHERE source.place IN {HERE}
+"""  # noqa: S608 - made of constants; CROSS JOIN: in this order, not by way of every execution
+
+MAKERS = f"SELECT made FROM gave WHERE place IN {HERE}"  # noqa: S608
+
 DOWN = f"""
 WITH RECURSIVE down (made) AS (
-  SELECT made FROM ({READS}) WHERE place IN (SELECT value FROM json_each(?))
-  UNION SELECT used.made FROM down JOIN gave ON gave.made = down.made
-        JOIN used ON used.place = gave.place)
-SELECT made.n, "case", stage, ran_in, folder, group_concat(DISTINCT run.id) FROM down
-JOIN made ON made.n = down.made JOIN did ON did.made = made.n JOIN run ON run.n = did.run
-GROUP BY made.n ORDER BY ran_in DESC, made.n
-"""  # noqa: S608 - made of two constants
+  SELECT made FROM ({READERS}) UNION
+  SELECT used.made FROM down CROSS JOIN gave ON gave.made = down.made
+  CROSS JOIN used ON used.place = gave.place)
+SELECT "case", stage, ran_in, folder, group_concat(run.id) FROM down
+CROSS JOIN made ON made.n = down.made CROSS JOIN did ON did.made = made.n
+CROSS JOIN run ON run.n = did.run GROUP BY made.n ORDER BY ran_in DESC, made.n
+"""  # noqa: S608

@@ -181,6 +181,11 @@ class History:
             for path, md5 in sorted(outputs.items())
             if path != row.folder and not md5.endswith(".dir")
         ]
+        listed += [
+            {"md5": md5[:32], "relpath": f"{path[len(row.folder) + 1 :]}/0"}
+            for path, md5 in sorted(outputs.items())
+            if path != row.folder and md5.endswith(".dir")
+        ]
         text = json.dumps(listed, sort_keys=True)
         digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
         outputs[row.folder] = digest

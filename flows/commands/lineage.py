@@ -113,8 +113,19 @@ def _as_json(told: _Told) -> dict[str, Any]:
         "made_in": told.made_in,
         "read_in": told.read_in,
         "back": told.back.as_json() if told.back else None,
-        "forward": [asdict(one) for one in told.forward],
+        "forward": [_made(one) for one in told.forward],
         "searched": told.searched,
+    }
+
+
+def _made(one: Made) -> dict[str, Any]:
+    """Return it as plain values; `asdict` copies each of its runs, of which there may be many."""
+    return {
+        "case": one.case,
+        "stage": one.stage,
+        "ran_in": one.ran_in,
+        "folder": one.folder,
+        "runs": list(one.runs),
     }
 
 
