@@ -92,7 +92,10 @@ def _reading(arrays: Arrays, part: str, where: str, kind: str) -> Reading:
             f"{where}: expected samples as one of {', '.join(SAMPLES)}; it has {told}.{hint}"
         )
     meant = {key: _find(arrays, names, part) for key, names in MEANT.items()}
-    num_rows = len(arrays[samples]) if arrays[samples].ndim else 0
+    if not arrays[samples].ndim:
+        told = described(arrays[samples])
+        raise Faults(f"{where}: {samples} is {told}; expected one sample a row.")
+    num_rows = len(arrays[samples])
     notes, free = [], []
     for name in arrays:
         if name in (samples, *meant.values()) or (part and not name.endswith(f"_{part}")):

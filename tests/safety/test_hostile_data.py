@@ -46,6 +46,7 @@ LYING = {
     "of nothing": b"",
     "cut off": b"\x93NUM",
     "of a version to come": b"\x93NUMPY\x09\x00aa",
+    "an unclosed text": npy("{'descr':'"),
     "of objects": npy(header("(1,2)", "|O")),
 }
 
@@ -79,6 +80,12 @@ def test_an_array_that_lies_is_one_fault(tmp_path, monkeypatch, content):
     with pytest.raises(UnreadableError):
         read_sample(folder, "one.npy")
     assert not (tmp_path / "canary").exists()
+
+
+def test_one_number_is_no_set_of_samples(tmp_path):
+    (tmp_path / "samples.npy").write_bytes(npy(header("()")))
+    with pytest.raises(Faults, match=r"--sim: samples\.npy: samples is float64 without an axis"):
+        read_npy(tmp_path / "samples.npy", "", "--sim")
 
 
 @pytest.mark.parametrize("content", LYING.values(), ids=LYING.keys())
