@@ -75,7 +75,7 @@ def _refuse_large(path: Path, name: str) -> None:
 
 
 def _kind(content: Any) -> str:
-    return "a list" if isinstance(content, list) else f"`{content}`"
+    return "a list" if isinstance(content, list) else f"`{_key(content)}`"
 
 
 def line_of(content: Any, path: Sequence[str | int]) -> int | None:

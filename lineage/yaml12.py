@@ -56,5 +56,5 @@ def load(text: str) -> Any:
     """
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, see above
-    except (ValueError, TypeError, KeyError, RecursionError) as error:  # `!!int x`, a 13th month
+    except (ValueError, TypeError, LookupError, RecursionError) as error:  # `!!int x`, a 13th month
         raise yaml.YAMLError(f"a value is not what it says it is: {error}") from error

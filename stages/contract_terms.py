@@ -85,7 +85,7 @@ def read_contract(path: Path) -> DataContract:
     name = f"data_contracts/{path.name}"
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError, TypeError, KeyError, OSError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, OSError) as error:
         raise InputFault(f"{name}: not YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise InputFault(f"{name}: nested too deeply; write it flatter.") from None

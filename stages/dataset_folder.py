@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from sides import privacy
-from stages.dataset import MANIFEST, SAMPLES, UNREADABLE, own_group, read_table
+from stages.dataset import MANIFEST, SAMPLES, UNREADABLE, open_foreign, own_group, read_table
 from stages.reports.data import DatasetSummary
 from stages.stage import InputFault
 
@@ -34,7 +34,7 @@ def take_in(source: Path, target: Path, where: str, origin: str) -> DatasetSumma
     manifest, file = _read(source, where)
     faults = _column_faults(manifest) or _row_faults(manifest, source, file)
     if faults:
-        raise InputFault("\n".join(f"{where}, {fault}" for fault in faults))
+        raise InputFault("\n".join(f"{where}, {_on_a_line(fault)}" for fault in faults))
     if source != target:
         _copy(manifest, source, target)
     (target / "manifest.parquet").unlink(missing_ok=True)
@@ -67,8 +67,14 @@ def _read(source: Path, where: str) -> tuple["pd.DataFrame", str]:
             table = pd.read_parquet(source / "manifest.parquet")
             return _canonical(table.map(_text)), "manifest.parquet"
     except UNREADABLE as error:  # pandas' and Arrow's parser errors are ValueErrors
-        raise InputFault(f"{where}: its manifest cannot be read: {_said(error)}") from None
+        told = _on_a_line(_said(error))
+        raise InputFault(f"{where}: its manifest cannot be read: {told}") from None
     raise InputFault(f"{where}: no {MANIFEST} and no manifest.parquet in it.")
+
+
+def _on_a_line(text: str) -> str:
+    """Keep what stands in a cell from looking like a fault of its own."""
+    return " ".join(text.split())
 
 
 def _said(error: Exception) -> str:
@@ -182,12 +188,10 @@ def _shown(value: str) -> str:
 
 
 def _num_samples(source: Path) -> tuple[int, str | None]:
-    import numpy as np
-
     if not (source / SAMPLES).is_file():
         return 0, f"{SAMPLES}: not there, but the manifest gives rows of it."
     try:
-        array = np.load(source / SAMPLES, mmap_mode="r", allow_pickle=False)
+        array = open_foreign(source / SAMPLES)
     except UNREADABLE as error:
         return 0, f"{SAMPLES}: cannot be read: {error}."
     if array.dtype.kind not in "biuf":

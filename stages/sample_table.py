@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.dataset import SAMPLES, UNREADABLE, read_manifest
+from stages.dataset import SAMPLES, UNREADABLE, open_foreign, read_manifest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +112,7 @@ def read_sample(folder: Path, name: str | None) -> "NDArray[Any]":
             with Image.open(path, formats=FORMATS) as picture:
                 return np.asarray(picture)
         if path.suffix.lower() == ".npy":
-            return np.load(path, allow_pickle=False)  # type: ignore[no-any-return]
+            return np.array(open_foreign(path))
         return np.frombuffer(path.read_bytes(), dtype="S1")
     except FileNotFoundError:
         raise UnreadableError(f"{name} is not there") from None

@@ -1,12 +1,13 @@
 """numpy's own files: samples and labels of one .npz, or .npy files beside each other."""
 
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.faults import Faults
 from flows.scaffold.samples import Item, Reading, described, free_columns, text_of
-from stages.dataset import UNREADABLE
+from stages.dataset import UNREADABLE, check_header, open_foreign
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,8 +32,6 @@ def read_npz(path: Path, part: str, where: str) -> Reading:
 
 def read_npy(path: Path, part: str, where: str) -> Reading:
     """Read the .npy files of a folder, or one file and those beside it that give its labels."""
-    import numpy as np
-
     folder = path if path.is_dir() else path.parent
     chosen = {} if path.is_dir() else {path.stem: path}
     files = {file.stem: file for file in sorted(folder.glob("*.npy"))}
@@ -41,7 +40,7 @@ def read_npy(path: Path, part: str, where: str) -> Reading:
     arrays = {}
     for name, file in {**beside, **chosen}.items():
         try:
-            arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False)
+            arrays[name] = open_foreign(file)
         except UNREADABLE as error:
             raise Faults(f"{where}: {file.name} cannot be read: {error}.") from None
     if chosen:
@@ -55,16 +54,22 @@ def _load_npz(path: Path, where: str) -> Arrays:
     arrays = {}
     name = ""
     try:
+        if not zipfile.is_zipfile(path):  # numpy goes by content: it would open an .npy
+            raise ValueError("it is no archive of arrays")  # noqa: TRY301
         with np.load(path, allow_pickle=False) as archive:
             _refuse_bomb(archive, f"{where}: {path.name}")
             for name in archive.files:
+                with archive.zip.open(_member(archive, name)) as stream:
+                    check_header(stream)
                 arrays[name] = archive[name]
-                if isinstance(arrays[name], bytes):  # a member that is something else
-                    raise Faults(f"{where}: {path.name}: {name} is no array. Leave it out.")
     except UNREADABLE as error:
         told = f"the array {name}" if name else "it"
         raise Faults(f"{where}: {path.name}: {told} cannot be read: {error}.") from None
     return arrays
+
+
+def _member(archive: Any, name: str) -> str:
+    return f"{name}.npy" if f"{name}.npy" in archive.zip.namelist() else name
 
 
 def _refuse_bomb(archive: Any, where: str) -> None:

@@ -47,6 +47,7 @@ LYING = {
     "cut off": b"\x93NUM",
     "of a version to come": b"\x93NUMPY\x09\x00aa",
     "an unclosed text": npy("{'descr':'"),
+    "of no size and less": npy(header("(-1,)", "|S0")),
     "of objects": npy(header("(1,2)", "|O")),
 }
 
@@ -76,6 +77,9 @@ def test_an_array_that_lies_is_one_fault(tmp_path, monkeypatch, content):
         archive.writestr("samples.npy", content)
     with pytest.raises(Faults, match=r"--sim: all\.npz"):
         next(read_npz(tmp_path / "all.npz", "", "--sim").items)
+    (tmp_path / "renamed.npz").write_bytes(content)
+    with pytest.raises(Faults, match=r"--sim: renamed\.npz"):
+        read_npz(tmp_path / "renamed.npz", "", "--sim")
     (folder / "one.npy").write_bytes(content)
     with pytest.raises(UnreadableError):
         read_sample(folder, "one.npy")
