@@ -14,14 +14,13 @@ from flows import server
 from lineage.clean_clone import CleanClone, adopt, clean_clone
 from lineage.dvc_repo import cache_of
 from lineage.outputs_compared import (
-    DONE,
     Sameness,
     StageOutput,
     Tolerance,
     compare_outputs,
     tolerance_of,
 )
-from lineage.provenance import RunRecord
+from lineage.provenance import DONE, RunRecord
 from lineage.run_tags import read_run
 
 Say = Callable[[str], None]

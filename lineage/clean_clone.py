@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from lineage.run_tags import PREFIX, tag
 
 CLONES = ".assay/reproduce"
 LOGS = ".assay/logs"
+ABANDONED_AFTER_S = 3600.0
 
 
 class RawDataMissing(Exception):  # noqa: N818 - reads as the fact that it is
@@ -79,9 +81,10 @@ def sweep(workspace: Path) -> None:
     for holder in (workspace / CLONES).glob("*"):
         try:
             owner = Owner.parse((holder / "owner").read_text(encoding="utf-8"))
-        except OSError:
-            continue  # it is being made
-        if owner is not None and owner.is_dead():
+        except OSError:  # it is being made, or whoever made it died within milliseconds
+            owner = None
+        abandoned = owner is None and time.time() - holder.stat().st_mtime > ABANDONED_AFTER_S
+        if abandoned or (owner is not None and owner.is_dead()):
             reap(holder / "clone")
             shutil.rmtree(holder, ignore_errors=True)
 

@@ -14,11 +14,9 @@ from lineage import git, yaml12
 from lineage.cache_objects import place
 from lineage.dvc_repo import cache_of
 from lineage.objects import DIR, members
-from lineage.provenance import Provenance, RunRecord
+from lineage.provenance import DONE, Provenance, RunRecord
 from lineage.remote import private_outs
 from lineage.run_tags import PREFIX, read_run
-
-FINISHED = ("unchanged", "restored", "ran")
 
 
 class NotExportable(Exception):  # noqa: N818 - reads as the fact that it is
@@ -57,7 +55,7 @@ class Export:
     @property
     def stages(self) -> tuple[Provenance, ...]:
         """The stages that made something."""
-        return tuple(one for one in self.record.stages if one.how in FINISHED and one.outputs)
+        return tuple(one for one in self.record.stages if one.how in DONE and one.outputs)
 
     def yaml(self, name: str) -> Any:
         """Return a YAML file of the tag, parsed; empty where it holds none."""
@@ -87,7 +85,7 @@ def gather(workspace: Path, which: str) -> Export:
         NotExportable: it finished no stage.
     """
     record = read_run(workspace, which)
-    found = [one for one in record.stages if one.how in FINISHED and one.outputs]
+    found = [one for one in record.stages if one.how in DONE and one.outputs]
     if not found:
         raise NotExportable(f"Run {record.id} {record.state} and made nothing: there is no export.")
     cache, private = cache_of(workspace), private_outs(workspace, record.id)

@@ -15,10 +15,9 @@ from typing import Any, Literal
 
 from lineage.cache_objects import place
 from lineage.objects import members
-from lineage.provenance import Provenance, RunRecord
+from lineage.provenance import DONE, Provenance, RunRecord
 
 Sameness = Literal["identical", "equal", "different"]
-DONE = ("unchanged", "restored", "ran")
 SHOWN = 5
 Caches = tuple[Path, Path]
 

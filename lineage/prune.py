@@ -4,6 +4,7 @@ Only what a dropped run made is ever removed. Raw data stays, and so does all th
 kept run, by a lock or `.dvc` file of the workspace, or by one at the tip of a branch or other tag.
 """
 
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -205,26 +206,24 @@ def _listed(cache: Path, names: set[str]) -> set[str]:
 def _named_elsewhere(workspace: Path) -> set[str]:
     """Return what the workspace's own files name, and those at the tips of branches and tags."""
     found: set[str] = set()
-    files = [*workspace.glob("dvc.lock"), *workspace.glob("cases/*/dvc.lock")]
-    files += [path for path in workspace.rglob("*.dvc") if path.is_file() and not _inner(path)]
-    for path in files:
+    asked = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.dvc")
+    listed = git.run(workspace, *asked).split(b"\0")
+    files = [workspace / os.fsdecode(name) for name in listed if name]
+    files += [*workspace.glob("dvc.lock"), *workspace.glob("cases/*/dvc.lock")]
+    for path in filter(Path.is_file, files):
         found.update(_HASH.findall(path.read_text(encoding="utf-8", errors="replace")))
-    said = git.text(workspace, "for-each-ref", "--format=%(refname)")
-    refs = [ref for ref in said.split() if not ref.startswith((PREFIX, waivers.PREFIX))]
+    known = git.text(workspace, "for-each-ref", "--format=%(refname)")
+    refs = [ref for ref in known.split() if not ref.startswith((PREFIX, waivers.PREFIX))]
     for ref in ("HEAD", *refs):
         try:
-            listed = git.run(workspace, "ls-tree", "-r", "-z", "--name-only", ref).decode()
+            said = git.run(workspace, "ls-tree", "-r", "-z", "--name-only", ref).decode()
         except git.GitError:
             continue  # a ref that names no tree
-        names = [name for name in listed.split("\0") if name.endswith((".dvc", "dvc.lock"))]
+        names = [name for name in said.split("\0") if name.endswith((".dvc", "dvc.lock"))]
         plain = [name for name in names if "\n" not in name]
         for blob in read_blobs(workspace, [f"{ref}:{name}" for name in plain]):
             found.update(_HASH.findall((blob or b"").decode(errors="replace")))
     return found
-
-
-def _inner(path: Path) -> bool:
-    return ".assay" in path.parts or ".git" in path.parts or ".venv" in path.parts
 
 
 def _size(path: Path) -> int | None:

@@ -1,12 +1,14 @@
 """A run repeated in a clean clone: what is the same, what is not, and what is kept of it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from toy_repeat import toy_run
 from toy_workspace import FIRST, FakeRunner, dvc, git
 
+from containers.owner import Owner
 from flows.commands.reproduce import _lines, markdown
 from flows.reproduce import (
     NotReproducible,
@@ -17,7 +19,7 @@ from flows.reproduce import (
 )
 from lineage.artifacts import read_artifact
 from lineage.cache_objects import place
-from lineage.clean_clone import RawDataMissing
+from lineage.clean_clone import RawDataMissing, sweep
 from lineage.dvc_repo import cache_of
 from lineage.outputs_compared import Tolerance, _arrays, _texts
 from lineage.run_tags import list_runs, read_run
@@ -107,6 +109,21 @@ def test_what_has_no_whole_answer_is_not_repeated(workspace: Path) -> None:
         reproduce(workspace, run.id, print, start=again())
     with pytest.raises(NotReproducible, match="it has no answer to reproduce"):
         _refuse_unfinished(run.model_copy(update={"state": "failed"}))
+
+
+def test_what_a_killed_reproduction_left_is_swept_and_a_living_ones_is_not(tmp_path: Path) -> None:
+    holders = [tmp_path / ".assay/reproduce" / name for name in ("dead", "alive", "making")]
+    for holder in holders:
+        (holder / "clone").mkdir(parents=True)
+    me = str(Owner.me())
+    gone = me.rsplit("|", 1)[0] + "|0"  # another process had this number
+    (holders[0] / "owner").write_text(gone)
+    (holders[1] / "owner").write_text(me)
+    sweep(tmp_path)
+    assert [holder.exists() for holder in holders] == [False, True, True]
+    os.utime(holders[2], (0, 0))
+    sweep(tmp_path)
+    assert [holder.exists() for holder in holders] == [False, True, False]
 
 
 def test_an_engine_that_is_away_is_said_and_nothing_else_stands_in(workspace: Path) -> None:
