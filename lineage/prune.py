@@ -165,7 +165,8 @@ def _case(folder: Path) -> str:
 def _kept(workspace: Path, keep: Keep, now: datetime) -> dict[str, str]:
     if keep.newest is None and keep.days is None and not keep.runs:
         raise PruneRefused("What is to be kept? --keep N, --keep-days D or --keep-run RUN.")
-    runs = list_runs(workspace)
+    # By the moment: ids tell seconds, and two runs may begin in one.
+    runs = sorted(list_runs(workspace), key=lambda run: (run.started, run.id), reverse=True)
     kept = {find(workspace, which): "named" for which in keep.runs}
     granted = waivers.all_of(workspace)
     for run in runs:

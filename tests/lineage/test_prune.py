@@ -3,7 +3,7 @@
 import json
 import subprocess
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from toy_repeat import toy_run
 from toy_workspace import git
 
 from containers.owner import Owner
+from lineage import waivers
 from lineage.artifacts import read_artifact
 from lineage.cache_objects import place
 from lineage.dvc_repo import cache_of
@@ -66,6 +67,29 @@ def test_a_run_goes_with_what_only_it_needed_and_no_other_loses_a_byte(workspace
     assert {stage.how for stage in toy_run(workspace).stages} == {"ran"}
     write(workspace, "cases/toy/data.txt", "1234567", "Longer data")
     assert {stage.how for stage in toy_run(workspace).stages} == {"restored"}
+
+
+def test_a_branch_a_lock_and_a_waiver_keep_what_they_name(workspace: Path) -> None:
+    first = toy_run(workspace, verdict="closed", because="It fails.")
+    git(workspace, "branch", "published", f"run/{first.id}")
+    write(workspace, "cases/toy/data.txt", "1234567", "Longer data")
+    second = toy_run(workspace)
+    todo = plan(workspace, Keep(newest=1), NOW)
+    assert ([run.id for run in todo.dropped], dict(todo.objects)) == ([first.id], {})
+
+    git(workspace, "branch", "-D", "published")
+    lock = workspace / "cases/toy/dvc.lock"
+    lock.write_text(git(workspace, "show", f"run/{first.id}:cases/toy/dvc.lock"))
+    assert plan(workspace, Keep(newest=1), NOW).objects == {}
+    lock.unlink()
+    assert plan(workspace, Keep(newest=1), NOW).objects
+    until = waivers.today() + timedelta(days=2)
+    waivers.grant(workspace, first, reason="A test", by="Me", until=str(until))
+    assert plan(workspace, Keep(newest=1), datetime.now(UTC)).kept[first.id] == "waived"
+    later = datetime.now(UTC) + timedelta(days=9)
+    assert [run.id for run in plan(workspace, Keep(newest=1), later).dropped] == [first.id]
+    prune(workspace, Keep(newest=1), later)
+    assert git(workspace, "tag").split() == [f"run/{second.id}"]
 
 
 def test_it_refuses_where_it_would_not_be_safe(workspace: Path, tmp_path: Path) -> None:
