@@ -1,6 +1,6 @@
 # The commands of a working day. Each sets up what it needs; the first setup takes some minutes.
 #   make demo CASE=digits-misdeployed      another case
-#   make test ARGS="-k parity -x"          anything that pytest takes
+#   make test ARGS="-k parity -x"          anything that pytest takes; `-n 0 -s` in one process, that may print
 #   make setup PYTHON=python3.12           another interpreter
 
 PYTHON ?= python3
@@ -29,8 +29,9 @@ demo: setup ## investigate a bundled case: its verdict and where its report is
 	    [ $$status -gt 1 ] || status=3; exit $$status ;; \
 	esac
 
-test: setup ## run the tests
-	$(BIN)/python -m pytest $(ARGS)
+# The tests of one file stay in one process, and share what they made; files begin in their order, the many quick ones last.
+test: setup ## run the tests, in two processes
+	$(BIN)/python -m pytest -n logical --maxprocesses=2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup ## lint, types, imports between rooms, stale graph
 	$(BIN)/ruff check .

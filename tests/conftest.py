@@ -11,6 +11,10 @@ from containers.engine import Client, connect
 from containers.job import RunnerError
 from flows import server
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # several processes with a thread a core hinder each other
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")  # numpy and torch, not imported yet, read it
+
 # A property that holds is no less true on a busy machine. What `CI` asks for stays as it is.
 settings.register_profile(
     "busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
