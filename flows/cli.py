@@ -238,10 +238,15 @@ def server() -> None:
 
 
 @server.command("start")
+@click.option("--host", help="Where it listens.  [default: as before, or else 127.0.0.1]")
+@click.option("--port", type=click.IntRange(1, 65535), help="[default: as before, or a free one]")
 @as_json
-def server_start(json_: bool) -> None:
-    """Start it, unless it runs."""
-    answer(json_, "server", "start", say)
+def server_start(host: str | None, port: int | None, json_: bool) -> None:
+    """Start it, unless it runs. Where others can reach it, it asks for a name and a password.
+
+    They are drawn once and stand in .assay/prefect/auth, which you alone can read.
+    """
+    answer(json_, "server", "start", host, port, say)
 
 
 @server.command("stop")

@@ -8,10 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from flows import server_auth
 
 START_LIMIT_S = 180.0
 """A busy two-core machine needs 20-40 s the first time: the database is created then."""
@@ -20,6 +22,8 @@ STOP_LIMIT_S = 15.0
 PROGRESS_S = 5.0
 
 LOOPBACK = "127.0.0.1"
+LOOPBACKS = (LOOPBACK, "localhost", "::1")
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  told apart, not bound
 
 # Detached by way of a shell that ends at once: the server is then nobody's child, so it outlives
 # the command that started it and leaves no zombie. Its number comes back on stdout.
@@ -59,6 +63,7 @@ class Server:
     answers: bool
     pid: int | None  # None: not this workspace's own, so not ours to stop
     log: str | None
+    auth_file: str | None = None  # where its secret stands; None: who reaches it may ask it
 
     @property
     def ui_url(self) -> str:
@@ -73,6 +78,7 @@ class _Record:
     pid: int
     started: str
     api_url: str
+    host: str = LOOPBACK
 
 
 def ensure(workspace: Path, on_line: Callable[[str], None]) -> str:
@@ -100,14 +106,38 @@ def answers() -> bool:
     return _answers(os.environ["PREFECT_API_URL"])
 
 
-def start(workspace: Path, on_line: Callable[[str], None]) -> Server:
-    """Start the workspace's own server, or wait for the one that is starting; then it stays up."""
+def start(
+    workspace: Path,
+    on_line: Callable[[str], None],
+    host: str | None = None,
+    port: int | None = None,
+) -> Server:
+    """Start the workspace's own server, or wait for the one that is starting; then it stays up.
+
+    Args:
+        workspace: whose.
+        on_line: is told the progress.
+        host: the address to listen at; None: where it listened before it died, else loopback.
+        port: None: the one that it had before it died, else a free one.
+
+    Raises:
+        ServerError: it did not come up, or one runs at another address.
+        AuthRefused: others may ask it, and its secret cannot be used.
+    """
     home = _home(workspace)
     home.mkdir(parents=True, exist_ok=True)
     with _alone(home, on_line):
         record = _running(workspace)
+        if record and host and (host != record.host or port not in (None, _port(record))):
+            raise ServerError(
+                f"It runs at {record.host}, {record.api_url}. To move it: assay server stop"
+            )
         if record is None:
-            record = _launch(home)
+            before = _read(home)
+            host = host or (before.host if before else LOOPBACK)
+            # Whoever knew the address finds it there again, unless somebody took it.
+            earlier = _port(before) if before and before.host == host else 0
+            record = _launch(workspace, host, (port,) if port else (earlier, 0))
             _write(home, record)
             on_line(f"starting the workspace's Prefect server, which stays up: {record.api_url}")
         _wait(record, home / "server.log", on_line)
@@ -162,9 +192,20 @@ def environment(api_url: str, workspace: Path | None = None) -> dict[str, str]:
         known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
         found["no_proxy"] = found["NO_PROXY"] = f"{known},{LOOPBACK},localhost".lstrip(",")
     record = _read(_home(workspace)) if workspace else None
-    if workspace and record and record.api_url == api_url:
+    own = bool(workspace and record and record.api_url == api_url)
+    if workspace and own:
         found["PREFECT_HOME"] = str(_home(workspace))
+    if auth := _auth(workspace if own else None):
+        found["PREFECT_API_AUTH_STRING"] = auth
     return found
+
+
+def _auth(workspace: Path | None) -> str | None:
+    """Return the auth string: what the environment states, else that of the workspace's own."""
+    record = _read(_home(workspace)) if workspace else None
+    if workspace and record and record.host not in LOOPBACKS:
+        return server_auth.make(workspace)
+    return server_auth.given()
 
 
 def _home(workspace: Path) -> Path:
@@ -172,8 +213,13 @@ def _home(workspace: Path) -> Path:
 
 
 def _as_server(home: Path, record: _Record, *, answers: bool) -> Server:
-    log = str(home / "server.log")
-    return Server(api_url=record.api_url, answers=answers, pid=record.pid, log=log)
+    return Server(
+        api_url=record.api_url,
+        answers=answers,
+        pid=record.pid,
+        log=str(home / "server.log"),
+        auth_file=None if record.host in LOOPBACKS else str(home / "auth"),
+    )
 
 
 @contextmanager
@@ -187,11 +233,10 @@ def _alone(home: Path, on_line: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _launch(home: Path) -> _Record:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", LOOPBACK]
+def _launch(workspace: Path, host: str, ports: Sequence[int]) -> _Record:
+    home, port = _home(workspace), _free_port(host, ports)
+    reachable = LOOPBACK if host in EVERYWHERE else f"[{host}]" if ":" in host else host
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", host]
     # Prefect's own variables of the caller (a database, a profile) are not for this server.
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
     ours = {
@@ -199,8 +244,14 @@ def _launch(home: Path) -> _Record:
         # Types of credentials and stores for other people's flows: some seconds of a start.
         "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
         # Without this, any web page that the user opens may call the API.
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"http://{LOOPBACK}:{port}",
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"http://{reachable}:{port}",
+        # An event is answered for before it is on the disk: keep that time short.
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "0.5",
     }
+    if host not in LOOPBACKS:
+        # By the environment: what is an argument, everybody on this machine can read.
+        ours["PREFECT_SERVER_API_AUTH_STRING"] = server_auth.make(workspace)
+        ours["PREFECT_UI_API_URL"] = "/api"  # a browser elsewhere asks where the page came from
     shell = ["sh", "-c", LAUNCH, str(home / "server.log"), *command, "--port", str(port)]
     launched = subprocess.run(
         shell,
@@ -213,7 +264,26 @@ def _launch(home: Path) -> _Record:
         start_new_session=True,
     )
     pid = int(launched.stdout)
-    return _Record(pid, _started(pid) or "", f"http://{LOOPBACK}:{port}/api")
+    return _Record(pid, _started(pid) or "", f"http://{reachable}:{port}/api", host)
+
+
+def _free_port(host: str, wanted: Sequence[int]) -> int:
+    *others, last = wanted
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        for port in others:
+            with suppress(OSError):
+                probe.bind((host, port))
+                return int(probe.getsockname()[1])
+        try:
+            probe.bind((host, last))
+        except OSError as error:
+            raise ServerError(f"Nothing can listen at {host}:{last}: {error.strerror}.") from None
+        return int(probe.getsockname()[1])
+
+
+def _port(record: _Record) -> int:
+    return int(record.api_url.rpartition(":")[2].partition("/")[0])
 
 
 def _wait(record: _Record, log: Path, on_line: Callable[[str], None]) -> None:
@@ -302,7 +372,8 @@ def _answers(api_url: str, timeout_s: float = 2.0) -> bool:
     from urllib.request import Request, urlopen
 
     try:
-        request = Request(f"{api_url.rstrip('/')}/health", headers=credentials())  # noqa: S310  the user's own address
+        known = server_auth.headers(server_auth.given())
+        request = Request(f"{api_url.rstrip('/')}/health", headers=known)  # noqa: S310  the user's own address
         with urlopen(request, timeout=timeout_s) as answer:  # noqa: S310
             return bool(answer.read(16).strip() == b"true")
     except (OSError, ValueError, HTTPException):  # refused, timed out, not an address, not HTTP
@@ -323,14 +394,3 @@ def _answers_here(api_url: str, timeout_s: float) -> bool:
     except (OSError, ValueError):
         return False
     return answer.split(b" ", 2)[1:2] == [b"200"] and answer.endswith(b"true")
-
-
-def credentials() -> dict[str, str]:
-    """Return the headers that say who asks."""
-    from base64 import b64encode
-
-    if key := os.environ.get("PREFECT_API_KEY"):
-        return {"Authorization": f"Bearer {key}"}
-    if pair := os.environ.get("PREFECT_API_AUTH_STRING"):
-        return {"Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
-    return {}

@@ -8,10 +8,14 @@ from flows.cli_words import BROKE, Answer
 from flows.investigation import Say
 
 
-def start(say: Say) -> Answer:
+def start(host: str | None, port: int | None, say: Say) -> Answer:
     """Start it and wait until it answers."""
-    found = server.start(workspace.find(Path.cwd()), say)
-    return asdict(found), f"up: {found.ui_url}", 0
+    root = workspace.find(Path.cwd())
+    found = server.start(root, say, host, port)
+    text = f"up: {found.ui_url}"
+    if found.auth_file:
+        text += f"\nwho asks it needs what stands in {found.auth_file}"
+    return asdict(found), text, 0
 
 
 def stop() -> Answer:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -102,6 +103,24 @@ def test_stop_ends_it_once(workspace):
     assert server.stop(workspace)
     assert not server.stop(workspace)
     assert server.status(workspace) is None
+
+
+def test_one_that_died_comes_back_at_its_address_or_where_that_is_taken_at_another(workspace):
+    first = server.ensure(workspace, lambda line: None)
+    port = int(first.rpartition(":")[2].removesuffix("/api"))
+    for taken in (False, True):
+        pid = server.status(workspace).pid
+        os.kill(pid, 9)
+        deadline = time.monotonic() + 30
+        while server.status(workspace) is not None:
+            assert time.monotonic() < deadline
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if taken:
+                other.bind(("127.0.0.1", port))
+                other.listen()
+            again = server.ensure(workspace, lambda line: None)
+        assert (again == first) is not taken
 
 
 def test_another_program_that_got_the_pid_is_left_alone(workspace):
