@@ -268,11 +268,12 @@ class _Shard:
 
     def _running(self) -> list[str]:
         """Return the flow runs that the server holds to be running, now that none is."""
-        from flows import flow_states
+        from flows.prefect_api import call
 
-        flow_states.CALL_S = 300.0  # a starved machine is none of a run's faults
         states = {"state": {"type": {"any_": ["RUNNING", "CANCELLING"]}}}
-        return [one["name"] for one in flow_states.call("/flow_runs/filter", {"flow_runs": states})]
+        # A starved machine is none of a run's faults.
+        found = call("/flow_runs/filter", {"flow_runs": states}, timeout_s=300.0)
+        return [one["name"] for one in found]
 
 
 def _child(root: Path, kill: Kill, isolation: str) -> NoReturn:

@@ -19,7 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from flows.budget import DEFAULT, stated
+from flows.budget import DEFAULT
+from flows.case_triggers import Hours, Notify, Release, Schedule, Time
 from flows.faults import Faults, plain, read_yaml, validate
 from stages.stage import RUNTIMES, SIDES, Command, Step
 
@@ -57,14 +58,6 @@ def _is_list(words: Any) -> Any:
     if isinstance(words, str):
         raise ValueError(f"expected a list of words: [{', '.join(words.split())}]")  # noqa: TRY004  pydantic asks for it
     return words
-
-
-def _is_time(text: Any) -> Any:
-    # Before its type is asked: 90 is what a person writes who does not know of units.
-    try:
-        return stated(text if isinstance(text, str) else f"{text}")
-    except ValueError as error:  # what was got is told beside each fault
-        raise ValueError(str(error).partition(";")[0]) from None
 
 
 def _form(model: Any) -> str:
@@ -201,8 +194,12 @@ class Case(_Part):
     candidate: Side
     last_good: Side | None = None  # what worked before the incident
     reported: float | None = None  # the metric on validation, as it was told of the reference
-    budget: Annotated[str, BeforeValidator(_is_time)] = DEFAULT  # of a run: 90s, 10m, 2h
+    budget: Time = DEFAULT  # of a run: 90s, 10m, 2h
     explainers: list[Call] = []  # of the case's own kinds of difference, beside those known
+    schedule: Schedule | None = None  # of runs that `assay serve` starts
+    reproduce: Hours | None = None  # when the last finished run is repeated in a clean clone
+    release: Release = Release()  # of runs that a deploy event starts
+    notify: Notify | None = None  # who is told how a run ended
     params: dict[str, dict[str, Any]] = {}  # stage -> param -> value: over params.yaml
 
     @model_validator(mode="after")

@@ -139,17 +139,24 @@ class _GateGroup(click.Group):
         return super().parse_args(context, words if named else ["show", *words])
 
 
-@main.group(cls=_GateGroup, subcommand_metavar="[RUN] | waive RUN ...")
+@main.group(cls=_GateGroup, subcommand_metavar="[RUN] [--wait] [--event ID] | waive RUN ...")
 def gate() -> None:
-    """Tell whether the candidate of RUN may serve: 0 open, or waived and not expired; else 1."""
+    """Tell whether the candidate of RUN may serve: 0 open, or waived and not expired; else 1.
+
+    A step of CI: assay gate --wait --event ID, with the id that `assay deployed` told.
+    """
 
 
 @gate.command("show")
 @click.argument("run_id", metavar="[RUN]", default="latest")
+@click.option("--event", metavar="ID", help="The run that this deploy event started.")
+@click.option("--wait", is_flag=True, help="Until it has ended.")
+@click.option("--timeout", callback=check_budget, default="2h", metavar="TIME", show_default=True,
+              help="How long to wait; 3 is the exit status then.")  # fmt: skip
 @as_json
-def gate_show(run_id: str, json_: bool) -> None:
+def gate_show(run_id: str, event: str | None, wait: bool, timeout: str, json_: bool) -> None:
     """Show the state of RUN's gate, its waivers, and which look at the held-out rows it was."""
-    answer(json_, "gate", "show", run_id)
+    answer(json_, "gate_wait", "show", run_id, event, timeout if wait else None, say)
 
 
 @gate.command("waive")

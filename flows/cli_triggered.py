@@ -2,7 +2,53 @@
 
 import click
 
-from flows.cli_words import answer, as_json, case_names
+from flows.cli_words import answer, as_json, case_names, say
+
+
+@click.command()
+@click.argument("case", nargs=-1, shell_complete=lambda *_: case_names())
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="How many runs at once; others wait.",
+)
+@as_json
+def serve(case: tuple[str, ...], limit: int, json_: bool) -> None:
+    """Start runs of CASE (default: all): on schedule, when it is deployed, by hand in Prefect's UI.
+
+    It stays until Ctrl-C or SIGTERM. Runs go on without it; what came meanwhile is started when it
+    is back.
+    """
+    answer(json_, "serve", "serve", case, limit, say)
+
+
+def _install(context: click.Context, _option: click.Parameter, repository: str | None) -> None:
+    if repository is not None:
+        answer("--json" in context.args, "deployed", "install_hook", repository)
+
+
+@click.command()
+@click.option(
+    "--install-hook",
+    metavar="REPOSITORY",
+    is_eager=True,
+    expose_value=False,
+    callback=_install,
+    help="Instead: raise it whenever a tag deploy/CASE/MODEL is pushed to this repository.",
+)
+@click.argument("case", shell_complete=lambda *_: case_names())
+@click.option("--model", required=True, metavar="VERSION", help="The model's, as in 1.4.2.")
+@click.option("--digest", required=True, metavar="sha256:...", help="The image's.")
+@click.option("--commit", required=True, metavar="COMMIT", help="What it was built from.")
+@as_json
+def deployed(case: str, model: str, digest: str, commit: str, json_: bool) -> None:
+    """Say that CASE's model is about to serve: the gate is asked, see `assay gate --wait`.
+
+    The same words told twice start one run. Exit status 3: the server did not take the event.
+    """
+    answer(json_, "deployed", "deployed", case, model, digest, commit)
 
 
 @click.command()
@@ -24,4 +70,4 @@ def kubernetes(case: str, stage: str, json_: bool, **stated: str | None) -> None
     answer(json_, "kubernetes", "kubernetes", case, stage, stated)
 
 
-COMMANDS: tuple[click.Command, ...] = (kubernetes,)
+COMMANDS: tuple[click.Command, ...] = (serve, deployed, kubernetes)

@@ -3,7 +3,7 @@
 import functools
 import types
 import typing
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from flows.plan import AnyStage, catalog, upstream
@@ -15,6 +15,9 @@ FINAL = ("diagnose", "gate", "report")
 
 EARLY = ("parity",)
 """What costs little and decides the verdict most often: before all that it does not wait for."""
+
+RELEASE = ("contract", "parity", "evaluate", "gate")
+"""What a release is asked first, with all that they read: it decides whether the gate can open."""
 
 DEAR = ("inputs", "features", "alter", "ask_altered", "field", "mitigate", "probe")
 """What takes the most CPU and is the least likely to change the verdict, the dearest last."""
@@ -35,13 +38,17 @@ class Course:
     answer needs does; if only such stages read it as can be left out, it is left out with them.
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], *, release: bool = False) -> None:
         self.needs = upstream(tuple(rows))
         stages = {stage.name: stage for stage in catalog()}
         own = {row.name: stages[row.module.rpartition(".")[2]] for row in rows}
         self._worth = {name: worth(stage) for name, stage in own.items()}
         self._needed = self._closure()
-        rank = {name: (self._rank(name, own[name]), at) for at, name in enumerate(own)}
+        first = self._before(own) if release else frozenset()
+        rank = {
+            name: (name not in first, self._rank(name, own[name]), at)
+            for at, name in enumerate(own)
+        }
         self.order = tuple(sorted(own, key=lambda name: rank[name]))
 
     def _closure(self) -> frozenset[str]:
@@ -51,6 +58,16 @@ class Course:
             more = {need for need in self.needs[todo.pop()] if self._worth[need] == "firm"} - found
             found |= more
             todo += more
+        return frozenset(found)
+
+    def _before(self, own: Mapping[str, AnyStage]) -> frozenset[str]:
+        """Return what a release needs first; what the gate reads of the diagnosis waits for all."""
+        todo = [name for name, stage in own.items() if stage.name in RELEASE]
+        found: set[str] = set()
+        while todo:
+            name = todo.pop()
+            found |= set() if self.is_final(name) else {name}
+            todo += [one for one in self.needs[name] if one not in found and not self.is_final(one)]
         return frozenset(found)
 
     def _rank(self, name: str, stage: AnyStage) -> int:

@@ -4,8 +4,6 @@ A run whose process was killed, or whose server was away, leaves a debt: a file 
 run. It is paid by whoever comes next, so that nothing stays Running for ever.
 """
 
-import json
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from containers.job import Reason
+from flows.prefect_api import ApiFailed, call
 from lineage.execute import StageFailed
 from lineage.runs import DEBTS
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 POLL_S = 2.0
 """How often a run asks whether the UI wants its end; containers are to be dead in 10 s."""
 CALL_S = 10.0
+GONE: Final = 404
 OVER: Final = {"COMPLETED", "CANCELLED", "FAILED", "CRASHED"}
 UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NAMES: Final = {
@@ -74,8 +74,8 @@ def heard(flow_run_id: str, on_cancel: Callable[[], None]) -> Iterator[None]:
 
 def _state(flow_run_id: str) -> str | None:
     try:
-        found = call(f"/flow_runs/{flow_run_id}")
-    except OSError:
+        found = call(f"/flow_runs/{flow_run_id}", timeout_s=CALL_S)
+    except ApiFailed:
         return None
     state = found.get("state") if isinstance(found, dict) else None
     return state["type"] if state else None
@@ -98,7 +98,7 @@ def is_busy(error: BaseException) -> bool:
 def settle(workspace: Path) -> list[str]:
     """Tell the server of this process how runs ended of which it has not heard.
 
-    A server that does not answer, or does not know a run, is asked again next time.
+    A server that does not answer is asked again next time; one that forgot a run is owed nothing.
 
     Returns:
         The flow runs that are settled now.
@@ -111,8 +111,9 @@ def settle(workspace: Path) -> list[str]:
             state = {"type": kind, "name": kind.title(), "message": message}
             for flow_run in _open_flow_runs(debt.name):
                 call(f"/flow_runs/{flow_run['id']}/set_state", {"state": state, "force": True})
-        except OSError:
-            continue
+        except (OSError, ApiFailed) as error:
+            if getattr(error, "status", None) != GONE:
+                continue
         debt.unlink(missing_ok=True)
         settled.append(debt.name)
     return settled
@@ -127,29 +128,3 @@ def _open_flow_runs(which: str) -> list[dict[str, Any]]:
         named = {"name": {"any_": [f"{case} {which}"]}}
         found = call("/flow_runs/filter", {"flow_runs": named})
     return [one for one in found if (one["state"] or {}).get("type") not in OVER]
-
-
-def call(path: str, body: Any = None) -> Any:
-    """Ask the server of this process: GET without a body, else POST. Raises OSError.
-
-    Not Prefect's client: whoever pays a debt has not imported Prefect, which takes two seconds.
-    """
-    from http.client import HTTPException
-    from urllib.request import ProxyHandler, Request, build_opener
-
-    from flows.server import LOOPBACK, credentials
-
-    url = os.environ["PREFECT_API_URL"].rstrip("/")
-    request = Request(  # noqa: S310  the address that the run uses
-        f"{url}{path}",
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Content-Type": "application/json", **credentials()},
-    )
-    # A proxy of the network would be asked for an address that only this machine knows.
-    own = (ProxyHandler({}),) if f"//{LOOPBACK}:" in url else ()
-    try:
-        with build_opener(*own).open(request, timeout=CALL_S) as answer:
-            said = answer.read()
-        return json.loads(said) if said.strip() else None
-    except (HTTPException, ValueError) as error:
-        raise ConnectionError(str(error)) from error

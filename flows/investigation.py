@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -232,6 +232,7 @@ class Investigation:
             ended=datetime.now(UTC).isoformat(),
             flow_run_id=self.flow_run_id,
             of=self.repeat.of.id if self.repeat else None,
+            trigger=dict(self.run.trigger) if self.run.trigger else None,
             stages=[self.provenance[row.name] for row in self.rows if row.name in self.provenance],
             error=(str(error) or state) if error else None,
         )
@@ -259,8 +260,18 @@ def _cost(row: Row, made: Provenance) -> str:
     return f" {made.wall_s:.1f} s{device}"
 
 
-def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> Investigation:
+def begin(
+    workspace: Path,
+    case: str,
+    isolation: str,
+    say: Say,
+    budget: str,
+    *,
+    trigger: Mapping[str, Any] | None = None,
+) -> Investigation:
     """Check, plan, snapshot and open a worktree; the process moves into it.
+
+    What a deploy started (`trigger`) asks first what the gate asks.
 
     Raises:
         Faults: what the user wrote cannot be used.
@@ -281,7 +292,14 @@ def begin(workspace: Path, case: str, isolation: str, say: Say, budget: str) -> 
     if note:
         say(note)
     return open_run(
-        loaded, rows, runner, note=note, say=say, budget=Budget(budget), expose=_exposed(loaded)
+        loaded,
+        rows,
+        runner,
+        note=note,
+        say=say,
+        budget=Budget(budget),
+        expose=_exposed(loaded),
+        trigger=trigger,
     )
 
 
@@ -294,6 +312,7 @@ def open_run(
     say: Say,
     budget: Budget,
     expose: tuple[str, ...],
+    trigger: Mapping[str, Any] | None = None,
 ) -> Investigation:
     """Snapshot the workspace and open a worktree; the process moves into it.
 
@@ -307,12 +326,13 @@ def open_run(
         atomic.write(workspace / ENVIRONMENTS, environments)
     preflight.fits(workspace, loaded.name, rows, lambda: _todo(workspace, rows, runner))
     now = datetime.now(UTC)
-    run = runs.create(workspace, loaded.name, expose=expose, now=now)
+    run = runs.create(workspace, loaded.name, expose=expose, now=now, trigger=trigger)
     atomic.write(run.tree / ENVIRONMENTS, environments)
     os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
     logs = workspace / ".assay/logs" / run.id
     engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, commit=run.commit)
-    cut = Cut(Course(rows), budget)
+    release = trigger is not None and trigger.get("by") == "deploy"
+    cut = Cut(Course(rows, release=release), budget)
     return Investigation(loaded, rows, run, engine, runner, note, say, now, cut)
 
 

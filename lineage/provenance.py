@@ -99,5 +99,6 @@ class RunRecord(BaseModel):
     ended: str
     flow_run_id: str | None = None
     of: str | None = None  # the run that this one repeats, wholly or from a stage on
+    trigger: dict[str, Any] | None = None  # how it was started: `by` hand, schedule or deploy
     stages: list[Provenance] = []
     error: str | None = None

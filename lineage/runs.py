@@ -4,10 +4,11 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -62,6 +63,7 @@ class Run:
     parent: str  # the user's commit
     dirty: tuple[str, ...]
     started: str
+    trigger: Mapping[str, Any] | None = None  # how it was started
 
     @property
     def folder(self) -> Path:
@@ -81,6 +83,7 @@ def create(
     expose: Sequence[str],
     now: datetime,
     taken: Snapshot | None = None,
+    trigger: Mapping[str, Any] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Run:
     """Snapshot the workspace and open a worktree that shows everything but the other cases.
@@ -91,6 +94,7 @@ def create(
         expose: the case folders that stand in the worktree, as in `cases/digits`.
         now: when the run starts.
         taken: what to run, of an earlier run; None: the workspace as it stands.
+        trigger: how it was started.
         max_bytes: how much of a dirty tree is taken into git.
 
     Raises:
@@ -101,11 +105,17 @@ def create(
         workspace = workspace.resolve()
         if taken is None:
             taken = snapshot(workspace, f"Snapshot for a run of {case}", max_bytes=max_bytes)
-        return _create(workspace, case, expose, now, taken)
+        return _create(workspace, case, expose, now, taken, trigger=trigger)
 
 
 def _create(
-    workspace: Path, case: str, expose: Sequence[str], now: datetime, taken: Snapshot
+    workspace: Path,
+    case: str,
+    expose: Sequence[str],
+    now: datetime,
+    taken: Snapshot,
+    *,
+    trigger: Mapping[str, Any] | None,
 ) -> Run:
     started = now.astimezone(UTC)
     with not_while_pruning(workspace):
@@ -119,6 +129,7 @@ def _create(
             parent=taken.parent,
             dirty=taken.dirty,
             started=started.isoformat(),
+            trigger=trigger,
         )
         _make_folder(run)
     try:
@@ -148,6 +159,7 @@ def _make_folder(run: Run) -> None:
         "parent": run.parent,
         "dirty": list(run.dirty),
         "started": run.started,
+        "trigger": run.trigger,
     }
     atomic.write(making / "run.json", json.dumps(known))
     making.rename(run.folder)
@@ -359,6 +371,7 @@ def _obituary(run: Run) -> RunRecord:
         started=run.started,
         ended=datetime.now(UTC).isoformat(),
         flow_run_id=_flow_run_of(run),
+        trigger=dict(run.trigger) if run.trigger else None,
         stages=stages,
         error=f"{told} Resume it: assay run {run.case}",
     )

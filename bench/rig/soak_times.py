@@ -14,7 +14,7 @@ from bench.rig import toy_case
 from bench.rig.figures import Figure, median
 from bench.rig.toy_mother import Mother, Started
 from containers.reap import label_of
-from flows.flow_states import call
+from flows.prefect_api import call
 
 ROUNDS: Final = 10
 DEAF: Final = (

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
 
-from flows import flow_states, guard, looks_ledger, server, workspace
+from flows import flow_states, guard, looks_ledger, run_end, server, workspace
 from flows.case import load_case
 from flows.cli_words import CANCELLED, USAGE, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
@@ -30,7 +30,8 @@ def run(case: str, isolation: str, budget: str | None, say: Say) -> Answer:
     runs.reconcile(root, say)
     loaded = load_case(root, case)  # a fault in it is told before a server is started for it
     time = budget or loaded.case.budget
-    return run_begun(root, partial(begin, root, case, isolation, say, time), say)
+    trigger = {"by": "hand", "where": "command line"}
+    return run_begun(root, partial(begin, root, case, isolation, say, time, trigger=trigger), say)
 
 
 def run_begun(root: Path, start: Callable[[], Investigation], say: Say) -> Answer:
@@ -55,6 +56,7 @@ def _run_guarded(root: Path, start: Callable[[], Investigation], say: Say) -> An
         raise
     finally:
         os.chdir(root)
+    run_end.tell(root, investigation.loaded, record, say)
     return _answer(root, record, error)
 
 

@@ -4,7 +4,7 @@ import webbrowser
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from containers.process_runner import ProcessRunner
 from flows import graph, workspace
@@ -87,7 +87,7 @@ def status(case: str | None, last: int) -> Answer:
     lines = [f"Prefect's server: {where}"]
     lines += [
         f"{r.id:<44} {_state(r):<10} {r.isolation:<8} {_gate(r, waived[r.id]):<10} "
-        f"{_first(r.sentence)}"
+        f"{_begun(r)}{_first(r.sentence)}"
         for r in records
     ]
     if not records:
@@ -97,6 +97,14 @@ def status(case: str | None, last: int) -> Answer:
 
 def _state(record: RunRecord) -> str:
     return "partial" if record.partial else record.state
+
+
+def _begun(record: RunRecord) -> str:
+    """Say what started a run, where nobody did."""
+    trigger = record.trigger or {}
+    told = {"deploy": f"deploy of {trigger.get('model')}", "schedule": "on schedule"}
+    word = told.get(trigger.get("by", ""))
+    return f"[{word}] " if word else ""
 
 
 def _gate(record: RunRecord, waiver: waivers.Waiver | None) -> str:
@@ -122,9 +130,10 @@ def report(run_id: str, open_: bool, form: "Form | None") -> Answer:
 
         made = read_artifact(root, record.id, f"cases/{record.case}/{ANSWER.path}")
         text = tell(Report.model_validate_json(made), str(page), form, waived)
-    data = {"run": record.id, "report": str(page), "verdict": record.verdict}
+    data: dict[str, Any] = {"run": record.id, "report": str(page), "verdict": record.verdict}
     data |= {"waived_until": waiver.until.isoformat()} if waiver else {}
-    data |= {"partial": record.partial} | ({"text": text} if form else {})
+    data |= {"partial": record.partial, "trigger": record.trigger}
+    data |= {"text": text} if form else {}
     return data, text, 0
 
 

@@ -1,0 +1,24 @@
+"""What follows when a run has ended: an event for who waits, a message for who asked for one."""
+
+from pathlib import Path
+
+from flows import deploy_event, looks_ledger, notify
+from flows.case import LoadedCase
+from flows.investigation import Say
+from flows.prefect_api import ApiFailed, call
+from lineage import runs
+from lineage.clean_clone import CLONES
+from lineage.provenance import RunRecord
+
+
+def tell(workspace: Path, loaded: LoadedCase, record: RunRecord, say: Say) -> None:
+    """Tell the server and whom the case names; what cannot be told is said, and ends nothing."""
+    if f"/{CLONES}/" in workspace.as_posix():
+        return  # a repetition: whoever wants to know of this end was told of the run itself
+    counted = looks_ledger.counted(record, runs.list_runs(workspace))
+    serves = record.verdict == "open" and not (counted and counted.overspends)
+    try:
+        call("/events", [deploy_event.answer(record, serves=serves)], timeout_s=5.0)
+    except ApiFailed as error:
+        say(f"No event of this run's end: {error}")
+    notify.tell(workspace, loaded, record, say)
