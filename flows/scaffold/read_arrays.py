@@ -55,7 +55,7 @@ def _load_npz(path: Path, where: str) -> Arrays:
     name = ""
     try:
         if not zipfile.is_zipfile(path):  # numpy goes by content: it would open an .npy
-            raise ValueError("it is no archive of arrays")  # noqa: TRY301
+            raise ValueError("it is no archive of arrays")
         with np.load(path, allow_pickle=False) as archive:
             _refuse_bomb(archive, f"{where}: {path.name}")
             for name in archive.files:
