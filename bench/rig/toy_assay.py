@@ -29,7 +29,7 @@ def stand_in(root: Path) -> None:
             name=case,
             folder=f"cases/{case}",
             workspace=root,
-            case=SimpleNamespace(budget="10m"),
+            case=SimpleNamespace(budget="10m", schedule=None, release=None, notify=None),
             code_roots=(),
         )
 
