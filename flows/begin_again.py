@@ -44,7 +44,14 @@ def begin_again(
     """
     of = repeat.of
     taken = Snapshot(commit=of.commit, parent=of.parent, dirty=tuple(of.dirty))
-    run = runs.create(root, of.case, expose=_shown(root, of), now=datetime.now(UTC), taken=taken)
+    run = runs.create(
+        root,
+        of.case,
+        expose=_shown(root, of),
+        now=datetime.now(UTC),
+        taken=taken,
+        trigger={"by": "hand", "where": "command line"},
+    )
     try:
         return _opened(run, repeat, isolation or of.isolation, say, budget)
     except BaseException:
@@ -71,7 +78,7 @@ def _opened(
     with disk.writes("The worktree of the run", run.tree):
         atomic.write(run.tree / ENVIRONMENTS, graph.environments(rows, runner))
     os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
-    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=run.logs)
+    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=run.logs, commit=run.commit)
     cut = Cut(Course(rows), Budget(budget or loaded.case.budget))
     return Investigation(
         loaded=loaded,

@@ -158,11 +158,13 @@ def status(workspace: Path) -> Server | None:
 def stop(workspace: Path) -> bool:
     """End the workspace's own server; False when none ran. Its database and its log stay."""
     home = _home(workspace)
-    record = _running(workspace)
-    if record is not None:
-        _end(record)
-    (home / "server.json").unlink(missing_ok=True)
-    return record is not None
+    known = _read(home)
+    running = known is not None and _alive(known)
+    if known is not None and running:
+        _end(known)
+    if _read(home) == known:  # else another has been started meanwhile
+        (home / "server.json").unlink(missing_ok=True)
+    return running
 
 
 def environment(api_url: str, workspace: Path | None = None) -> dict[str, str]:
@@ -311,9 +313,11 @@ def _last_words(log: Path) -> str:
 
 def _end(record: _Record) -> None:
     # The group, not the process: the server has children of its own.
-    group = os.getpgid(record.pid)
+    group = None
     for sign in (signal.SIGTERM, signal.SIGKILL):
-        os.killpg(group, sign)
+        with suppress(ProcessLookupError):  # it ends by itself meanwhile
+            group = group or os.getpgid(record.pid)
+            os.killpg(group, sign)
         deadline = time.monotonic() + STOP_LIMIT_S
         while time.monotonic() < deadline:
             if not _alive(record):

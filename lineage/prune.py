@@ -19,7 +19,7 @@ from lineage.cache_objects import place
 from lineage.clean_clone import LOGS
 from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.execute import RUNS
-from lineage.fence import not_while_pruning
+from lineage.fence import pruning
 from lineage.git_blobs import read_blobs
 from lineage.objects import DIR, Named, members, run_objects
 from lineage.provenance import RunRecord
@@ -120,7 +120,7 @@ def prune(workspace: Path, keep: Keep, now: datetime, *, alone: bool = False) ->
     workspace = workspace.resolve()
     repo = DvcRepo(workspace)
     try:
-        with not_while_pruning(workspace), repo.locked():
+        with pruning(workspace), repo.locked():
             refuse_while_running(workspace)
             todo = plan(workspace, keep, now, alone=alone)
             for entry in todo.entries:

@@ -21,7 +21,7 @@ from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
 from lineage.execute import RUNS
-from lineage.fence import fence_or_skip, not_while_pruning
+from lineage.fence import fence_or_skip, not_while_pruning, one_begins
 from lineage.link_types import link_types
 from lineage.provenance import Provenance, RunRecord
 from lineage.run_ids import new_id
@@ -118,7 +118,7 @@ def _create(
     trigger: Mapping[str, Any] | None,
 ) -> Run:
     started = now.astimezone(UTC)
-    with not_while_pruning(workspace):
+    with not_while_pruning(workspace), one_begins(workspace):
         run_id = new_id(workspace, case, started)
         run = Run(
             id=run_id,

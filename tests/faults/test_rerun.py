@@ -91,6 +91,9 @@ def test_from_a_stage_on_all_is_made_anew_and_compared(clone, first):
     record = again(clone, first, stage="collect-candidate")
     assert hows(record) == ["restored", "restored", "ran"]
     assert compare(first, record, ["collect-candidate"]) == {"collect-candidate": []}
+    made = record.stages[-1]
+    assert (made.commit, made.from_run) == (record.commit, None)
+    assert record.trigger == {"by": "hand", "where": "command line"}
 
 
 def test_all_that_reads_what_a_stage_makes_is_made_anew_with_it(clone, first):

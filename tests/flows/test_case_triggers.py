@@ -8,10 +8,20 @@ from flows.faults import Faults, validate
 
 
 @pytest.mark.parametrize(
-    "cron", ["0 6 * * 1", "*/15 6-18 * * mon-fri", "5,10-20/5 0 1 jan sun", "0 0 31 12 7"]
+    "cron",
+    [
+        "0 6 * * 1",
+        "*/15 6-18 * * mon-fri",
+        "5,10-20/5 0 1 jan sun",
+        "0 0 31 12 7",
+        "0 22-4 * nov-feb sat-sun",
+    ],
 )
-def test_a_cron_line_is_taken(cron):
+def test_a_cron_line_is_taken_here_as_by_prefect(cron):
+    from prefect.client.schemas.schedules import CronSchedule
+
     assert Schedule(cron=cron).timezone == "UTC"
+    assert CronSchedule(cron=cron).cron == cron
 
 
 @pytest.mark.parametrize(
@@ -19,7 +29,8 @@ def test_a_cron_line_is_taken(cron):
     [
         ("0 6 * *", "expected five fields"),
         ("61 * * * *", "minute: 61 is none from 0 to 59"),
-        ("0 6 * * fri-mon", "weekday: fri-mon"),
+        ("0 6 * * fri-mop", "weekday: fri-mop"),
+        ("*/² * * * *", "minute"),
         ("a * * * *", "minute: a"),
         ("*/0 * * * *", r"minute: \*/0"),
         ("0 0 0 * *", "day: 0 is none from 1"),

@@ -17,7 +17,7 @@ from lineage import waivers
 from lineage.artifacts import read_artifact
 from lineage.cache_objects import place
 from lineage.dvc_repo import cache_of
-from lineage.fence import fence_or_skip
+from lineage.fence import fence_or_skip, not_while_pruning
 from lineage.objects import objects_of
 from lineage.provenance import RunRecord
 from lineage.prune import Keep, PruneRefused, plan, prune
@@ -221,3 +221,10 @@ def test_no_kept_run_loses_what_it_needs_and_nothing_else_stays(runs: list, newe
             assert dropped.isdisjoint(mine[:newest])
             finished = [one for one in mine if runs[int(one[9:15])][1] == "done"]
             assert dropped.isdisjoint(finished[:1])
+
+
+def test_two_bring_objects_at_once_and_nobody_prunes_meanwhile(workspace: Path) -> None:
+    lock = str(workspace / ".assay/prune.lock")
+    with not_while_pruning(workspace), not_while_pruning(workspace):
+        assert subprocess.call(["flock", "--nonblock", "--exclusive", lock, "true"]) == 1
+    assert subprocess.call(["flock", "--nonblock", "--exclusive", lock, "true"]) == 0
