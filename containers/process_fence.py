@@ -30,11 +30,15 @@ class Fence:
     name: str
     descriptor: int
 
-    def note(self, group: int) -> None:
-        """Write down whose job it is and its process group, for whoever finds the lock taken."""
-        text = f"{Owner.me()}\n{group}\n{started(group) or ''}\n{self.name}\n".encode()
-        os.ftruncate(self.descriptor, 0)
+    def note(self, group: int | None) -> None:
+        """Write down whose job it is and its process group, for whoever finds the lock taken.
+
+        Before it has a group it is noted without one: it may be started once it is noted with one.
+        """
+        began = started(group) if group is not None else None
+        text = f"{Owner.me()}\n{group or ''}\n{began or ''}\n{self.name}\n".encode()
         os.pwrite(self.descriptor, text, 0)
+        os.ftruncate(self.descriptor, len(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class _Holder:
 
     @property
     def is_orphan(self) -> bool:
-        return self.owner is not None and self.group is not None and self.owner.is_dead()
+        return self.owner is not None and self.owner.is_dead()
 
     def end(self) -> None:
         """Kill the group, if its leader is still the noted one: numbers are given again."""
@@ -68,8 +72,9 @@ def fenced(job: Job) -> Iterator[Fence]:
     path = job.log.parent / f".{sha256(job.name.encode()).hexdigest()[:32]}{SUFFIX}"
     descriptor = _held(path, job.name)
     try:
-        os.ftruncate(descriptor, 0)
-        yield Fence(job.name, descriptor)
+        fence = Fence(job.name, descriptor)
+        fence.note(None)
+        yield fence
     finally:
         path.unlink(missing_ok=True)  # before the lock goes, or it would be another's file
         os.close(descriptor)
@@ -86,7 +91,9 @@ def _held(path: Path, name: str) -> int:
         os.close(descriptor)
         if not is_file:
             continue  # its last holder has just removed it
-        if not holder.is_orphan or time.monotonic() > give_up:
+        # One that names nobody is held for a moment: it is being noted, or looked at and removed.
+        is_owned = holder.owner is not None and not holder.is_orphan
+        if is_owned or time.monotonic() > give_up:
             whose = f" of {holder.owner.in_words()}" if holder.owner else ""
             raise RunnerError(
                 f"A job named {name}{whose} is running. Wait for it, or end that process."
@@ -129,9 +136,10 @@ def _reaped(path: Path) -> str | None:
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         holder = _read(descriptor)
-        if not holder.is_orphan:
+        if holder.owner is not None and not holder.is_orphan:
             return None
-        give_up = time.monotonic() + ORPHAN_LIMIT_S
+        # One that names nobody is a living job's, about to be noted, unless nobody holds it.
+        give_up = time.monotonic() + (ORPHAN_LIMIT_S if holder.is_orphan else 0)
         was_alive = False
         while not _take(descriptor, path):
             if not _is_still(descriptor, path) or time.monotonic() > give_up:

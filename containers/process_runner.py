@@ -6,6 +6,7 @@ what is really resident. So `memory_bytes` is what a container would be held to,
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,9 @@ from containers.sandbox import Sandbox, sandbox
 GRACE_S: Final = 2.0
 """Between SIGTERM and SIGKILL of a job that is ended."""
 GPU_DEVICE: Final = "/dev/nvidiactl"
+GATE: Final = 'read -r _ || exit; unset PWD OLDPWD SHLVL _; exec "$@" </dev/null'
+"""What a job waits behind until its fence says whose it is: killed before that, its runner leaves
+no process that nobody knows."""
 LINGER_S: Final = 1.0
 """How long output is awaited from what outlives the job's main process and its group."""
 
@@ -75,8 +79,9 @@ class ProcessRunner(Runner):
         ):
             kills_before = _kernel_kills()
             process = _start(job, place, (fence.descriptor, *turn))
-            fence.note(process.pid)
             try:
+                fence.note(process.pid)
+                _let_go(process)
                 ending = _supervise(process, log, watch)
             finally:
                 _end_group(process)
@@ -99,28 +104,33 @@ def _refuse_foreign(image: str) -> None:
 
 
 def _start(job: Job, place: Sandbox, kept: tuple[int, ...]) -> "subprocess.Popen[bytes]":
-    interpreter = [sys.executable] if job.command[0] == "python" else [job.command[0]]
+    name = sys.executable if job.command[0] == "python" else job.command[0]
     environment = scrubbed(threads=job.threads, scratch=str(place.scratch), extra=job.environment)
     environment["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
     environment["PYTHONPATH"] = f"{place.guard}:{place.root}"
     if not job.gpu:
         environment["CUDA_VISIBLE_DEVICES"] = ""
-    try:
-        process = subprocess.Popen(
-            [*interpreter, *job.command[1:]],
-            cwd=place.root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            pass_fds=kept,
-        )
-    except OSError as error:
+    if shutil.which(place.root / name if "/" in name else name, path=environment["PATH"]) is None:
         raise RunnerError(
-            f"{job.name}: {interpreter[0]} could not be started: {error.strerror}."
-        ) from error
-    return process
+            f"{job.name}: {name} could not be started: it is not there, or is no program."
+        )
+    return subprocess.Popen(
+        ["/bin/sh", "-c", GATE, "assay-job", name, *job.command[1:]],
+        cwd=place.root,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        pass_fds=kept,
+    )
+
+
+def _let_go(process: "subprocess.Popen[bytes]") -> None:
+    """Open the gate that a job waits behind."""
+    assert process.stdin is not None  # noqa: S101 - a pipe was asked for
+    with suppress(BrokenPipeError), process.stdin as gate:
+        gate.write(b"go\n")
 
 
 def _supervise(process: "subprocess.Popen[bytes]", log: Log, watch: Watch) -> Reason | None:

@@ -1,5 +1,6 @@
 """The fallback runs the same job, sees the sandbox alone, and tells its endings apart."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from containers import process_runner
+from containers import process_fence, process_runner
 from containers.job import Mount, Reason, RunnerError
 from containers.process_runner import ProcessRunner
 
@@ -203,6 +204,40 @@ def test_an_orphan_of_a_killed_runner_is_ended_by_its_successor(process, bench):
     assert not _gone(orphan, wait_s=0)
     assert bench.run(process).reason is Reason.DONE
     assert _gone(orphan)
+
+
+def test_a_runner_killed_before_it_noted_its_job_leaves_neither(process, bench):
+    """The job waits for that note: nobody could find and end it else."""
+    program = textwrap.dedent(f"""
+        import os, sys; sys.path.insert(0, {str(ROOT)!r})
+        import threading; from pathlib import Path
+        from containers import process_fence, process_runner; from containers.job import Job
+        def die(fence, group, note=process_fence.Fence.note):
+            if group is not None:
+                print(group, flush=True); os.kill(os.getpid(), 9)
+            note(fence, group)
+        process_fence.Fence.note = die
+        job = Job(name={bench.job.name!r}, image="base", command=("python", "-c", "print('ran')"),
+                  mounts=(), log=Path({str(bench.job.log)!r}), threads=1, memory_bytes=1,
+                  timeout_s=97)
+        process_runner.ProcessRunner().run(job, on_line=print, cancel=threading.Event())
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert _gone(int(done.stdout))
+    assert bench.job.log.read_text() == ""
+    assert len(list(bench.job.log.parent.glob(".*.fence"))) == 1
+    assert process_fence.reap(bench.job.log.parent) == []
+    assert not list(bench.job.log.parent.glob(".*.fence"))
+
+
+def test_a_fence_that_names_nobody_goes_unless_somebody_holds_it(tmp_path):
+    for name in (".free.fence", ".held.fence"):
+        (tmp_path / name).touch()
+    with (tmp_path / ".held.fence").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert process_fence.reap(tmp_path) == []
+        assert [path.name for path in tmp_path.iterdir()] == [".held.fence"]
 
 
 def test_a_foreign_image_is_refused(process, bench):
