@@ -9,7 +9,7 @@ from prefect.context import FlowRunContext
 from prefect.states import Cancelled, Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows import current, deploy_claims, notify, run_end, workspace
+from flows import current, deploy_claims, guard, notify, run_end, workspace
 from flows.budget import stated
 from flows.case import LoadedCase, load_case
 from flows.deploy_event import Deploy
@@ -91,13 +91,14 @@ def _follow(investigation: Investigation) -> RunRecord:
     """Run the stages in this flow run, and end the run whatever became of them."""
     error: BaseException | None = None
     run_id = current.register(investigation)
-    try:
-        investigate.fn(investigation.loaded.name, run_id)
-    except BaseException as broken:  # noqa: BLE001  told to the record, then to the server
-        error = broken
-    finally:
-        current.forget(run_id)
-    return investigation.conclude(error)
+    with guard.guarded(investigation.run.workspace):
+        try:
+            investigate.fn(investigation.loaded.name, run_id)
+        except BaseException as broken:  # noqa: BLE001  told to the record, then to the server
+            error = broken
+        finally:
+            current.forget(run_id)
+        return investigation.conclude(error)
 
 
 def _state(record: RunRecord) -> State[Any]:

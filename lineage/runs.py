@@ -166,8 +166,12 @@ def _make_folder(run: Run) -> None:
 
 
 def note_flow_run(run: Run, flow_run_id: str) -> None:
-    """Write down which of Prefect's flow runs this is, for whoever closes it if it is killed."""
+    """Write down which of Prefect's flow runs this is, for whoever closes it if it is killed.
+
+    Where a person had it tried again, nothing is owed any more of how its former try ended.
+    """
     atomic.write(run.folder / "flow_run", flow_run_id)
+    (run.workspace / DEBTS / flow_run_id).unlink(missing_ok=True)
 
 
 def _flow_run_of(run: Run) -> str | None:

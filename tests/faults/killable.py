@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 import psutil
@@ -16,6 +17,7 @@ from containers.reap import label_of
 from lineage import run_tags
 
 PATIENCE_S = 400.0
+BUSY = 503
 SLEEP = "import time; print('asleep', flush=True); time.sleep(97)"
 
 
@@ -96,12 +98,22 @@ class Toy:
 
 
 def ask(environment: Mapping[str, str], path: str, body: Any = None) -> Any:
-    """Call a Prefect server's API."""
+    """Call a Prefect server's API; one that has too much to do is asked again."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"}
     request = Request(environment["PREFECT_API_URL"] + path, data, headers)  # noqa: S310
-    with build_opener(ProxyHandler({})).open(request, timeout=30) as answer:
-        return json.loads(answer.read())
+
+    def answer() -> list[Any]:
+        try:
+            with build_opener(ProxyHandler({})).open(request, timeout=30) as told:
+                return [json.loads(told.read())]
+        except HTTPError as error:
+            with error:
+                if error.code != BUSY:
+                    raise
+            return []
+
+    return until(answer)[0]
 
 
 def children(pid: int, word: str) -> list[psutil.Process]:

@@ -5,9 +5,11 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from killable import SLEEP, Toy, children, report, said, until
+from toy_run import begin
 
 from bench.rig.toy_mother import Started
 from flows import flow_states, server
@@ -103,6 +105,17 @@ def test_a_server_that_forgot_a_run_does_not_keep_others_from_starting(toy: Toy)
     debt.parent.mkdir(parents=True)
     debt.write_text("CRASHED\nIt ended.")
     assert toy.run()["state"] == "done"
+
+
+def test_a_flow_run_that_is_tried_again_owes_nothing_of_its_first_try(workspace: Path) -> None:
+    """Else the server would be told that it died while it runs."""
+    known = "00000000-0000-0000-0000-000000000000"
+    flow_states.owe(workspace, known, "CRASHED", "It ended.")
+    run = begin(workspace)
+    assert list(workspace.glob(".assay/debts/*"))
+    runs.note_flow_run(run, known)
+    assert not list(workspace.glob(".assay/debts/*"))
+    runs.close(run, None)
 
 
 def test_the_listener_of_a_run_takes_silence_for_no_cancel(
