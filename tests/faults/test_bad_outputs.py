@@ -11,6 +11,7 @@ from toy_workspace import FakeRunner, quiet, toy_rows
 from containers.docker_runner import DockerRunner
 from lineage import runs
 from lineage.execute import StageFailed
+from lineage.staging import BadOutput, check
 
 GOOD = """
 import os
@@ -58,6 +59,21 @@ def test_it_is_refused_by_name_and_the_former_outputs_stand(workspace: Path, bod
     assert (secret.read_text(), oct(secret.stat().st_mode)[-3:]) == ("of the host", "600")
     assert not list((run.tree / ".assay/jobs").iterdir())
     runs.close(run, None)
+
+
+@pytest.mark.parametrize("what", ["a file", "a folder"])
+def test_what_root_left_among_the_outputs_of_another_user_is_refused(workspace: Path, what: str):
+    if os.geteuid():
+        pytest.skip("only root can leave that")
+    staging = workspace.parent / "staging"
+    (staging / "pictures").mkdir(parents=True)
+    (staging / "report.json").write_text("new")
+    bad = staging / "pictures/bad"
+    bad.write_text("x") if what == "a file" else bad.mkdir()
+    for path in (staging, staging / "report.json", staging / "pictures"):
+        os.chown(path, 12345, 12345)
+    with pytest.raises(BadOutput, match=r"'pictures/bad', which user 0 owns, while .* user 12345"):
+        check(toy_rows()[0], staging)
 
 
 @pytest.mark.docker
