@@ -327,13 +327,17 @@ def open_run(
     preflight.fits(workspace, loaded.name, rows, lambda: _todo(workspace, rows, runner))
     now = datetime.now(UTC)
     run = runs.create(workspace, loaded.name, expose=expose, now=now, trigger=trigger)
-    atomic.write(run.tree / ENVIRONMENTS, environments)
-    os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
-    logs = workspace / ".assay/logs" / run.id
-    engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, commit=run.commit)
-    release = trigger is not None and trigger.get("by") == "deploy"
-    cut = Cut(Course(rows, release=release), budget)
-    return Investigation(loaded, rows, run, engine, runner, note, say, now, cut)
+    try:
+        atomic.write(run.tree / ENVIRONMENTS, environments)
+        os.chdir(run.tree)  # in-process DVC takes the repository from the working directory
+        logs = workspace / ".assay/logs" / run.id
+        engine = Engine(run.tree, runner=runner, run_id=run.id, logs=logs, commit=run.commit)
+        release = trigger is not None and trigger.get("by") == "deploy"
+        cut = Cut(Course(rows, release=release), budget)
+        return Investigation(loaded, rows, run, engine, runner, note, say, now, cut)
+    except BaseException:  # a person may not want it any more
+        runs.discard(run)
+        raise
 
 
 def _todo(workspace: Path, rows: tuple[Row, ...], runner: Runner) -> list[str]:

@@ -3,9 +3,11 @@
 import gc
 import importlib
 import os
+import signal
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
@@ -36,11 +38,22 @@ def run(case: str, isolation: str, budget: str | None, say: Say) -> Answer:
 
 def run_begun(root: Path, start: Callable[[], Investigation], say: Say) -> Answer:
     """Run what `start` opens, from its first stage to its tag."""
-    api = server.ensure(root, say)
-    os.environ.update(server.environment(api, root))
-    flow_states.settle(root)
-    with guard.guarded(root):
-        return _run_guarded(root, start, say)
+    with _interruptible():
+        api = server.ensure(root, say)
+        os.environ.update(server.environment(api, root))
+        flow_states.settle(root)
+        with guard.guarded(root):
+            return _run_guarded(root, start, say)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Take SIGTERM as Ctrl-C where the flow does not look after it, as while a run is opened."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run_guarded(root: Path, start: Callable[[], Investigation], say: Say) -> Answer:

@@ -1,5 +1,6 @@
 """A cancel from anywhere: containers dead in seconds, Cancelled everywhere, and nothing to mend."""
 
+import random
 import signal
 import time
 from collections.abc import Callable
@@ -8,8 +9,6 @@ import pytest
 from killable import SLEEP, Toy, ask, report, said, until
 
 from bench.rig.toy_mother import Started
-
-pytestmark = pytest.mark.docker
 
 DEAF = f"import signal; signal.signal(15, signal.SIG_IGN); {SLEEP}"
 
@@ -39,6 +38,7 @@ def in_prefect(toy: Toy, run: Started) -> None:
     assert answer["status"] == "ACCEPT", answer
 
 
+@pytest.mark.docker
 @pytest.mark.parametrize("cancel", [by_signal, by_ctrl_c_twice, by_ctrl_c_four_times, in_prefect])
 def test_a_cancel_ends_the_containers_and_is_no_failure(
     boxed: Toy, cancel: Callable[[Toy, Started], None]
@@ -62,3 +62,23 @@ def test_a_cancel_ends_the_containers_and_is_no_failure(
     stages = boxed.run(isolation="docker")["stages"]
     assert (stages["split"], stages["parity"]) == ("restored", "ran")
     assert report(boxed) == said()
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_at_any_moment_of_its_beginning_a_run_that_is_told_to_stop_is_cancelled(
+    toy: Toy, number: int
+) -> None:
+    """While its worktree is opened, while Prefect begins the flow, while the first stage runs."""
+    toy.state(split=SLEEP)
+    run = toy.start()
+    until(lambda: list(toy.root.glob(".assay/runs/*")) or run.ended.is_set())
+    time.sleep(number * random.Random(number).random())  # noqa: S311
+    run.signal(signal.SIGTERM)
+    assert run.wait() == 130, run.err
+    assert toy.is_tidy()
+    records = toy.records()
+    assert [record.state for record in records] in ([], ["cancelled"])
+    for record in records:
+        if record.flow_run_id:
+            state = toy.flow_run(record.flow_run_id)["state"]
+            assert state["type"] in {"CANCELLED", "CRASHED"}
