@@ -28,13 +28,14 @@ from bench.rig.figures import Figure, Skipped, median
 from bench.rig.soak_kills import Kill
 from bench.rig.toy_mother import Mother, become, import_all
 from containers import images
-from containers.engine import connect
+from containers.engine import connect, faults
 from containers.job import RunnerError
+from containers.reap import label_of
 
 HERE: Final = Path(__file__).resolve().parent
 RESULTS: Final = HERE / "results/soak.json"
 WORK: Final = HERE.parent / ".assay/bench/soak"
-DOCKER_EVERY: Final = 8
+DOCKER_EVERY: Final = 5
 LIMIT_S: Final = 1200.0
 """A run that takes longer hangs: it is ended, and counted as not finished."""
 QUIET_S: Final = 20.0
@@ -65,7 +66,7 @@ def main(words: list[str]) -> int:
         times.write_text(json.dumps(found_s), encoding="utf-8")
     mine = range(at - 1, 0 if told.times else told.runs, of)
     lines = work / f"shard-{at}-of-{of}.jsonl"
-    done = {one["number"] for one in _read([lines])}
+    done = {one["number"] for one in _read(work.glob("shard-*.jsonl"))}
     left = [number for number in mine if number not in done]
     if left:
         _Shard(work / f"shard-{at}-of-{of}", told.seed, lines).go(left)
@@ -77,7 +78,6 @@ def main(words: list[str]) -> int:
     print(figures.table(summary))
     if len(whole) == told.runs:
         figures.write(RESULTS, machine.describe() | {"seed": told.seed}, summary)
-        _list(whole)
     return int(any(one.is_met() is False for one in summary if one.target == "<= 0"))
 
 
@@ -104,7 +104,8 @@ class _Shard:
             toy_case.make(self.root)
         self.known: dict[str, str] = {}
         self.seen: set[str] = set()
-        self.whole_s = 3.0  # what a run takes here, as the last whole one did
+        # What a run takes here, as the last whole one of its kind did.
+        self.whole_s = {"process": 3.0, "docker": 8.0}
         os.environ.pop("PREFECT_API_URL", None)
         os.environ |= toy_case.environment(self.root, None) | {"TMPDIR": str(self.scratch)}
 
@@ -154,13 +155,13 @@ class _Shard:
         kill, dice = soak_kills.draw(self.seed, number), random.Random(number)  # noqa: S311
         boxed = self.client is not None and number % DOCKER_EVERY == DOCKER_EVERY - 1
         isolation = "docker" if boxed else "process"
-        self._change(number, dice)
+        self._change(number, dice, kill)
         began = time.monotonic()
-        status, lasted_s = self._run(kill, isolation)
+        status, lasted_s, struck = self._run(kill, isolation)
         lost, kept = self._lost(), len(self.known)
         self._ensure_server()
-        again, resumed_s = self._run(Kill(), isolation)
-        self.whole_s = resumed_s
+        again, resumed_s, _ = self._run(Kill(), isolation)
+        self.whole_s[isolation] = resumed_s
         lost += self._lost()
         _, wrong = soak_check.wrong_records(self.root, self.seen)
         wrong += self._wrong_answer(again)
@@ -168,6 +169,8 @@ class _Shard:
         return {
             "number": number,
             "kill": kill.told(),
+            "kind": kill.point or kill.whom,
+            "struck": struck,
             "isolation": isolation,
             "status": status,
             "killed_after_s": round(lasted_s, 2),
@@ -181,17 +184,23 @@ class _Shard:
             "took_s": round(time.monotonic() - began, 1),
         }
 
-    def _change(self, number: int, dice: random.Random) -> None:
+    def _change(self, number: int, dice: random.Random, kill: Kill) -> None:
         """Give the run something to do: mostly other data, so that all stages make new objects."""
-        stage = dice.choice(toy_case.NAMES)
+        # Who is to die while outputs are restored must have some.
+        restores = kill.point == soak_kills.RESTORED
+        stage = toy_case.NAMES[-1] if restores else dice.choice(toy_case.NAMES)
         pause = "import time; time.sleep(0.2)" if dice.random() < 0.5 else ""
         toy_case.state(self.root, **{stage: f"{pause}\n# {self.seed}/{number}"})
-        if dice.random() < 0.7:
+        if not restores and dice.random() < 0.7:
             text = f"data {self.seed}/{number}"
             (self.root / f"cases/{toy_case.CASE}/data.txt").write_text(text, encoding="utf-8")
 
-    def _run(self, kill: Kill, isolation: str) -> tuple[int, float]:
-        """Fork a run and do to it what its fate says; returns its exit status, -9 when killed."""
+    def _run(self, kill: Kill, isolation: str) -> tuple[int, float, bool]:
+        """Fork a run and do to it what its fate says.
+
+        Returns:
+            Its exit status (-9 when killed), how long it took, and whether its fate struck.
+        """
         began = time.monotonic()
         child = os.fork()
         if child == 0:
@@ -201,16 +210,18 @@ class _Shard:
             pid, code = os.waitpid(child, os.WNOHANG)
             passed_s = time.monotonic() - began
             if pid:
-                return os.waitstatus_to_exitcode(code), passed_s
-            if not told and passed_s >= kill.share * self.whole_s:
-                told = self._strike(kill.whom, child)
+                status = os.waitstatus_to_exitcode(code)
+                struck = told if kill.whom else bool(kill.point) and status == -signal.SIGKILL
+                return status, passed_s, struck
+            if not told and passed_s >= kill.share * self.whole_s[isolation]:
+                told = self._strike(kill.whom, child, isolation)
             if passed_s > LIMIT_S:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
-                return 124, passed_s
+                return 124, passed_s, told
             time.sleep(0.01)
 
-    def _strike(self, whom: str, child: int) -> bool:
+    def _strike(self, whom: str, child: int, isolation: str) -> bool:
         """Kill; False when the victim is not there yet."""
         if whom == "told to stop":
             os.kill(child, signal.SIGTERM)
@@ -223,13 +234,22 @@ class _Shard:
             return True
         wanted = whom.split(" and ")
         stages, guards = _of(child)
-        if ("stage" in wanted and not stages) or ("guard" in wanted and not guards):
+        boxes = self._boxes() if isolation == "docker" else []
+        if ("stage" in wanted and not stages + boxes) or ("guard" in wanted and not guards):
             return False
         victims = (stages if "stage" in wanted else []) + (guards if "guard" in wanted else [])
         for pid in [*([child] if "flow" in wanted else []), *victims]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        for box in boxes if "stage" in wanted else ():
+            with suppress(*faults()):  # it has just ended
+                self.client.kill(box, "SIGKILL")
         return True
+
+    def _boxes(self) -> list[str]:
+        """Return the workspace's containers that run."""
+        labels = [f"assay.workspace={label_of(self.root)}"]
+        return [one["Id"] for one in self.client.containers(filters={"label": labels})]
 
     def _lost(self) -> list[str]:
         """Hash the whole cache; returns what was there and is not, and what is damaged."""
@@ -321,11 +341,20 @@ def _figures(found: list[dict[str, Any]], wanted: int) -> list[Figure]:
         *left,
         count("flow runs still Running", lambda one: len(one["running"])),
         median("a resumed run, wall", "s", [one["resumed_s"] for one in found]),
+        *_kills(found),
     ]
 
 
-def _list(found: list[dict[str, Any]]) -> None:
-    """Print how often each kind of death was died."""
-    kinds = Counter(one["kill"].split(" (")[0].split(" at ")[0] for one in found)
-    for kind, number in sorted(kinds.items()):
-        print(f"{number:4d}  {kind}")
+def _kills(found: list[dict[str, Any]]) -> list[Figure]:
+    """Return how often each kind of death was died, of how many times that it was drawn."""
+    drawn = Counter(one["kind"] for one in found)
+    struck = Counter(one["kind"] for one in found if one["struck"])
+    named = {point: f"killed where {point}" for point in sorted(soak_kills.POINTS)}
+    named |= {
+        whom: whom if whom == "told to stop" else f"killed from outside: {whom}"
+        for whom in soak_kills.FROM_OUTSIDE
+    }
+    return [
+        Figure(figure=told, value=struck[kind], unit="", n=drawn[kind])
+        for kind, told in named.items()
+    ]

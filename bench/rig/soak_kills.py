@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final
 
+RESTORED: Final = "outputs are brought from the cache"
 POINTS: Final[dict[str, tuple[str, str, int]]] = {
     # name: (module, attribute, how often a run calls it, about)
     "a file is made safe on the disk": ("os", "fsync", 60),
@@ -22,7 +23,7 @@ POINTS: Final[dict[str, tuple[str, str, int]]] = {
     "an entry is recorded": ("lineage.dvc_repo.DvcRepo", "record", 4),
     "dvc.lock is written": ("lineage.lock_text", "write", 4),
     "a stage's provenance is noted": ("lineage.engine.Engine", "_note", 4),
-    "outputs are brought from the cache": ("lineage.dvc_repo.DvcRepo", "checkout", 2),
+    RESTORED: ("lineage.dvc_repo.DvcRepo", "checkout", 2),
     "the record is committed": ("lineage.runs", "_commit", 1),
     "the run is tagged": ("lineage.runs", "tag", 1),
     "the worktree is removed": ("lineage.runs", "_remove", 1),
