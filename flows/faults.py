@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from flows.shown_text import for_terminal
+from stages.yaml_nesting import is_too_deep
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -50,7 +51,12 @@ def _parsed(path: Path, name: str) -> Any:
 
     try:
         _refuse_large(path, name)
-        return YAML(typ="rt").load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if is_too_deep(text):
+            raise Faults(f"{name}: nested too deeply; write it flatter.")
+        reader = YAML(typ="rt")
+        reader.composer.warn_double_anchors = False  # the later one counts, as YAML 1.2 says
+        return reader.load(text)
     except FileNotFoundError:
         raise Faults(f"{name} is not there.") from None
     except OSError as error:

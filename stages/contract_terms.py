@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from stages.stage import InputFault, Share
+from stages.yaml_nesting import is_too_deep
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?"  # a finite decimal, as text
 
@@ -84,7 +85,10 @@ def read_contract(path: Path) -> DataContract:
 
     name = f"data_contracts/{path.name}"
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if is_too_deep(text):
+            raise InputFault(f"{name}: nested too deeply; write it flatter.")
+        content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, TypeError, LookupError, OSError) as error:
         raise InputFault(f"{name}: not YAML: {' '.join(str(error).split())}") from None
     except RecursionError:

@@ -85,6 +85,7 @@ def folder(tmp_path_factory):
 
 
 @given(TEXTS)
+@example("&0[&0")
 @fuzz
 def test_yaml_of_a_person(folder, text):
     path = folder / "case.yaml"

@@ -8,6 +8,7 @@ import struct
 import tarfile
 import warnings
 import zipfile
+from types import SimpleNamespace
 
 import bait
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 from flows.faults import Faults
 from flows.scaffold import samples
+from flows.scaffold.new_case import _copy_recording
 from flows.scaffold.read_arrays import read_npy, read_npz
 from flows.scaffold.read_folders import read_class_folders, read_listed_files
 from flows.scaffold.read_tars import read_tars
@@ -84,6 +86,28 @@ def test_an_array_that_lies_is_one_fault(tmp_path, monkeypatch, content):
     with pytest.raises(UnreadableError):
         read_sample(folder, "one.npy")
     assert not (tmp_path / "canary").exists()
+
+
+def test_a_recording_taken_into_a_new_case_is_opened_as_an_archive_alone(tmp_path):
+    (tmp_path / "log").mkdir()
+    content = npy(header("(-1,)", "|S0"))  # numpy's reader would end the process
+    (tmp_path / "log/tensors.npz").write_bytes(content)
+    asked = SimpleNamespace(recorded=str(tmp_path / "log"))
+    with pytest.raises(Faults, match=r"--recorded: .*tensors\.npz is no \.npz"):
+        _copy_recording(asked, tmp_path, ["s"])
+    bait.write_npz(tmp_path / "log/tensors.npz", tmp_path / "canary", "ids", "step_s")
+    (tmp_path / "again").mkdir()
+    assert _copy_recording(asked, tmp_path / "again", ["s", "t"]) == ["s", "t"]
+    assert not (tmp_path / "canary").exists()
+
+
+def test_a_cell_of_several_lines_makes_no_fault_of_its_own(tmp_path):
+    forged = '"b\ndata.sim, manifest.csv: all is well."'
+    folder = dataset(tmp_path / "set", f"{forged},0,,1,g\n{forged},0,,1,g")
+    with pytest.raises(InputFault) as caught:
+        take_in(folder, tmp_path)
+    lines = str(caught.value).splitlines()
+    assert not [line for line in lines if line.startswith("data.sim, manifest.csv: all is")]
 
 
 def test_one_number_is_no_set_of_samples(tmp_path):

@@ -7,6 +7,7 @@ from flows.faults import Faults, plain, read_yaml
 from lineage import yaml12
 from stages.contract_terms import read_contract
 from stages.stage import InputFault
+from stages.yaml_nesting import is_too_deep
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]"
@@ -20,6 +21,8 @@ HOSTILE = {
     "no such number": 'a: !!int "x"',
     "no such day": "a: 2001-99-99",
     "a number of 5000 digits": f"a: {'9' * 5000}",
+    "a number of no digits": 'a: !!float ""',
+    "one text of several lines": '"\\e[2J\\nno fault"',
     "python": 'a: !!python/object/apply:os.mkdir ["canary"]\nb: !!int "x"',
     "another encoding": "\x00",
     "two documents": "a: 1\n---\nb: 2",
@@ -35,6 +38,8 @@ def test_a_case_or_params_is_one_fault(tmp_path, monkeypatch, text):
         plain(read_yaml(tmp_path / "case.yaml", "cases/a/case.yaml"), "cases/a/case.yaml")
     assert caught.value.exit_status == 2
     assert len(caught.value.faults) == 1
+    assert len(str(caught.value).splitlines()) == 1
+    assert str(caught.value).isprintable()
     assert not (tmp_path / "canary").exists()
 
 
@@ -45,7 +50,16 @@ def test_a_contract_is_one_fault(tmp_path, text):
         read_contract(tmp_path / "c.yaml")
 
 
-@pytest.mark.parametrize("text", ["a: !!int x", "a: 2001-99-99", f"a: {'9' * 5000}", "[" * 9999])
+def test_what_a_person_nests_is_not_too_deep(tmp_path):
+    text = "a: " + "[" * 45 + "1" + "]" * 45
+    (tmp_path / "case.yaml").write_text(text)
+    assert plain(read_yaml(tmp_path / "case.yaml", "case.yaml"))["a"]
+    assert is_too_deep(text.replace("[1]", "[[[[[[1]]]]]]"))
+
+
+@pytest.mark.parametrize(
+    "text", ["a: !!int x", "a: 2001-99-99", 'a: !!float ""', f"a: {'9' * 5000}", "[" * 9999]
+)
 def test_a_lock_that_lies_is_no_lock(text):
     with pytest.raises(yaml.YAMLError):
         yaml12.load(text)
