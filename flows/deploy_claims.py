@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from containers.owner import Owner
-from flows.deploy_event import Deploy
+from flows.deploy_event import Deploy, NotADeploy
 from lineage import atomic
+
+CLAIMS = ".assay/deploys"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +69,11 @@ def read(workspace: Path, event: str) -> Claim | None:
     """Return who has an event; None where nobody has."""
     try:
         known = json.loads(_file(workspace, event).read_text(encoding="utf-8"))
-        return Claim(**{**known, "deploy": Deploy(**known["deploy"])})
-    except (OSError, ValueError, TypeError, KeyError):  # absent, or cut short by a power cut
-        return None
+        claim = Claim(**{**known, "deploy": Deploy.of(known["deploy"])})
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, NotADeploy):
+        return None  # absent, or cut short by a power cut
+    texts = (claim.flow_run_id, claim.owner, claim.run or "", claim.error or "")
+    return claim if claim.deploy.id == event and all(isinstance(t, str) for t in texts) else None
 
 
 def _write(workspace: Path, claim: Claim) -> None:
@@ -77,7 +81,7 @@ def _write(workspace: Path, claim: Claim) -> None:
 
 
 def _file(workspace: Path, event: str) -> Path:
-    return workspace / ".assay/deploys" / f"{event}.json"
+    return workspace / CLAIMS / f"{event}.json"
 
 
 @contextmanager

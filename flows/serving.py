@@ -28,6 +28,8 @@ from lineage.run_tags import tag_exists
 
 ENGINE = (sys.executable, "-m", "prefect.engine")
 """What Prefect's own workers start: it runs the flow run that PREFECT__FLOW_RUN_ID names."""
+FLOWS = {True: "flows.served.repeat", False: "flows.served.examine"}
+"""By PREFECT__FLOW_ENTRYPOINT: else the server's deployment would say which code runs here."""
 
 TICK_S = 1.0
 SWEEP_S = 20.0  # between two looks for events that started nothing
@@ -163,12 +165,16 @@ class Serving:
             return
         # Before it starts: should this process die meanwhile, the next one knows of it.
         self._write(run["id"], Owner.me())
+        told = {
+            "PREFECT__FLOW_RUN_ID": run["id"],
+            "PREFECT__FLOW_ENTRYPOINT": FLOWS[self._repeats(run["deployment_id"])],
+        }
         log = self.workspace / ".assay/serve.log"
         with log.open("ab") as said:
             child = subprocess.Popen(
                 ENGINE,
                 cwd=self.workspace,
-                env=os.environ | {"PREFECT__FLOW_RUN_ID": run["id"]},
+                env=os.environ | told,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -178,6 +184,9 @@ class Serving:
         self._write(run["id"], own)
         self.children[run["id"]] = child
         self.say(f"{self.deployments[run['deployment_id']]}: flow run {run['name']} started")
+
+    def _repeats(self, deployment: str) -> bool:
+        return self.deployments[deployment].startswith("reproduce ")
 
     def _watch(self) -> None:
         """End what a person cancelled, and close what ended without a word."""
@@ -195,7 +204,7 @@ class Serving:
     def _look_after(self, note: Path) -> None:
         run = call(f"/flow_runs/{note.stem}")
         kind = run["state"]["type"]
-        owner = Owner.parse(json.loads(note.read_text(encoding="utf-8"))["owner"])
+        owner = _owner(note)
         if owner and not owner.is_dead():
             if kind == "CANCELLING":
                 self._cancel(note.stem, owner.pid)
@@ -260,6 +269,14 @@ class Serving:
 
     def _notes(self) -> list[Path]:
         return sorted((self.workspace / ".assay/served").glob("*.json"))
+
+
+def _owner(note: Path) -> Owner | None:
+    """Read who runs a flow run; nobody, where a power cut or a person left something else there."""
+    try:
+        return Owner.parse(json.loads(note.read_text(encoding="utf-8"))["owner"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
 
 
 def _is_missed(

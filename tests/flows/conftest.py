@@ -55,11 +55,12 @@ class Site:
     def json(self, *words: str, status: int | None = None) -> dict:
         return json.loads(self.clone.assay(*words, "--json", status=status).stdout)
 
-    def api(self, path: str, body: object = None) -> object:
+    def api(self, path: str, body: object = None, method: str | None = None) -> object:
         known = base64.b64encode(self.auth.encode()).decode()
         headers = {"Authorization": f"Basic {known}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
-        asked = urllib.request.Request(self.server["api_url"] + path, data=data, headers=headers)  # noqa: S310
+        url = self.server["api_url"] + path
+        asked = urllib.request.Request(url, data=data, headers=headers, method=method)  # noqa: S310
         for _ in range(20):
             try:
                 with urllib.request.urlopen(asked, timeout=30) as answer:  # noqa: S310

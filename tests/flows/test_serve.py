@@ -81,6 +81,22 @@ def test_a_run_by_hand_ends_as_assay_run_does_and_a_wrong_one_by_its_fault(site)
     assert site.clone.git("worktree", "list").count("\n") == 1
 
 
+def test_a_deployment_that_somebody_altered_does_not_say_what_code_runs(site, tmp_path):
+    """Who may ask the server can cancel and start runs here, and no more."""
+    found = deployment(site)
+    canary = tmp_path / "canary"
+    touch = {"prefect.deployments.steps.run_shell_script": {"script": f"touch {canary}"}}
+    for asked in ({"pull_steps": [touch]}, {"entrypoint": "prefect.flows.Flow", "path": "/"}):
+        site.api(f"/deployments/{found['id']}", asked, method="PATCH")
+        assert asked.items() <= deployment(site).items()
+        flow_run = run_by_hand(site, case="tyo", isolation="process")
+        site.until(lambda name=flow_run: state(site, name)["type"] == "FAILED", "it fails")
+        assert not canary.exists()
+        assert "Did you mean `toy`?" in state(site, flow_run)["message"]  # our own flow said so
+        kept = {key: found[key] for key in asked} | {"pull_steps": []}
+        site.api(f"/deployments/{found['id']}", kept, method="PATCH")
+
+
 def test_a_run_that_is_cancelled_in_the_ui_ends_as_cancelled(site):
     slow_data(site, 300)
     flow_run = run_by_hand(site, isolation="process")

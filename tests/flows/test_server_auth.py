@@ -1,14 +1,17 @@
 """A server that others can reach asks for a secret, which stands in one file and nowhere else."""
 
+import json
 import stat
 import subprocess
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from flows import server, server_auth
+from flows.deploy_event import Deploy
 from flows.prefect_api import ApiFailed, call
 
 pytestmark = pytest.mark.slow
@@ -55,6 +58,42 @@ def test_who_does_not_know_it_is_turned_away(site, monkeypatch):
         call("/events/filter", {"filter": {}})
     monkeypatch.setenv(server_auth.FILE_VARIABLE, site.server["auth_file"])
     assert "events" in call("/events/filter", {"filter": {}})
+
+
+def answered(url: str, spoken: list[str] | None, words: list[dict]) -> list[str]:
+    """Two answers to what is said to a socket."""
+    from websockets.sync.client import connect
+
+    with connect(url, subprotocols=spoken, proxy=None) as socket:
+        for word in words:
+            socket.send(json.dumps(word))
+        return [str(socket.recv(timeout=20)) for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("spoken", "first"),
+    [
+        (None, []),
+        (["prefect"], [{"type": "auth", "token": "assay:guess"}]),
+        (["prefect"], [{"type": "auth"}]),
+        (["prefect"], []),
+    ],
+    ids=["no word", "a wrong one", "none", "at once"],
+)
+def test_a_socket_takes_and_tells_no_event_without_it(site, spoken, first):
+    from websockets.exceptions import WebSocketException
+
+    digest = "sha256:" + "9" * 64
+    deploy = Deploy(case="toy", model="by-socket", digest=digest, commit="9" * 40)
+    url = site.server["api_url"].replace("http:", "ws:")
+    for way, word in (
+        ("in", deploy.body(datetime.now(UTC))),
+        ("out", {"type": "filter", "filter": {}}),
+    ):
+        with pytest.raises(WebSocketException):
+            answered(f"{url}/events/{way}", spoken, [*first, word])
+    asked = {"filter": {"id": {"id": [deploy.id]}}}
+    assert site.api("/events/filter", asked)["events"] == []
 
 
 def test_another_address_is_not_taken_while_it_runs(site):

@@ -111,6 +111,8 @@ def test_what_is_due_starts_as_a_process_of_its_own_and_no_more_than_the_limit(s
     assert Owner.parse(json.loads(note(served, "a").read_text())["owner"]).pid == child.pid
     environment = Path(f"/proc/{child.pid}/environ").read_bytes().split(b"\0")
     assert b"PREFECT__FLOW_RUN_ID=a" in environment
+    # Else the deployment, which whoever may ask the server can alter, would say what code runs.
+    assert b"PREFECT__FLOW_ENTRYPOINT=flows.served.examine" in environment
     child.kill()
     until(lambda: child.poll() is not None)
     served.tick()
