@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ WAIT_S = 1.0  # before the second attempt; doubled before the third
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 """What a command sees of this process's environment: no secret of the server stands in these."""
 
+ALLOWED = ".assay/allowed_commands"
+"""The commands that this machine calls for a case.yaml, one JSON list a line; git brings none."""
 LONGEST = 1000  # of a cause, in letters
 MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 Say = Callable[[str], None]
@@ -102,7 +105,11 @@ def _failed(case: str, how: str, error: str) -> str:
 
 
 def _place(workspace: Path, asked: Notify) -> str:
-    address = secret(workspace / Path(asked.webhook or "").expanduser())
+    file = (workspace / Path(asked.webhook or "").expanduser()).resolve()
+    own = workspace.resolve()
+    if file.is_relative_to(own) and not file.is_relative_to(own / ".assay"):
+        raise NotTold("its file stands where git may have brought it; move it to .assay/secrets/")
+    address = secret(file)
     if not address.startswith(("http://", "https://")):
         raise NotTold("its file holds no address (http:// or https://)")
     return address
@@ -133,6 +140,7 @@ def _post(address: str, text: str) -> None:
 
 def _call(workspace: Path, words: Sequence[str], facts: Mapping[str, str], text: str) -> None:
     """Call the owner's program without a shell: what a run is named is data, and no command."""
+    _refuse_unknown(workspace, words)
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment |= {f"ASSAY_{name}": value for name, value in facts.items()}
     try:
@@ -152,3 +160,18 @@ def _call(workspace: Path, words: Sequence[str], facts: Mapping[str, str], text:
         raise NotTold(f"it cannot be started: {error.strerror}") from None
     if done.returncode:
         raise NotTold(f"it ended with status {done.returncode}")
+
+
+def _refuse_unknown(workspace: Path, words: Sequence[str]) -> None:
+    """Refuse what this machine's owner has not allowed: a case.yaml may be somebody else's.
+
+    All else that it names runs in a container; this would run here, with all of the owner's rights.
+    """
+    line = json.dumps(list(words))
+    try:
+        allowed = (workspace / ALLOWED).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        allowed = []
+    if line not in allowed:
+        allow = f"printf '%s\\n' {shlex.quote(line)} >> {ALLOWED}"
+        raise NotTold(f"this machine does not allow it. If you know what it does: {allow}")

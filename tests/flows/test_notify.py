@@ -1,6 +1,7 @@
 """How a run ended is told to a webhook or a command; what cannot be told ends nothing."""
 
 import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from flows.case_triggers import Notify
 from lineage.provenance import RunRecord
 
 CANARY = "T0K3N-canary"
+HOOK = ".assay/hook"
 
 
 @dataclass
@@ -54,11 +56,14 @@ def impatient(monkeypatch):
 
 
 def case_of(root: Path, **asked):
+    (root / ".assay").mkdir(exist_ok=True)
     if "webhook" in asked:
-        (root / "hook").write_text(asked["webhook"] + "\n")
-        (root / "hook").chmod(0o600)
-        asked["webhook"] = "hook"
-    case = SimpleNamespace(notify=Notify(**asked))
+        (root / HOOK).write_text(asked["webhook"] + "\n")
+        (root / HOOK).chmod(0o600)
+        asked["webhook"] = HOOK
+    if "command" in asked:
+        (root / notify.ALLOWED).write_text(json.dumps(asked["command"]) + "\n")
+    case = SimpleNamespace(notify=Notify(**asked) if asked else None)
     return SimpleNamespace(name="toy", case=case, workspace=root)
 
 
@@ -99,8 +104,8 @@ def test_what_cannot_be_told_is_said_without_the_address(tmp_path, receiver):
     assert "the webhook was not told of this run (failed): it answered 500 (attempts: 3)" in said
     for address in ("http://127.0.0.1:1/x", "http://[bad", "ftp://example.org/x", "nothing"):
         said += told(tmp_path, case_of(tmp_path, webhook=f"{address}?{CANARY}"))
-    (tmp_path / "hook").chmod(0o644)
-    loaded = SimpleNamespace(case=SimpleNamespace(notify=Notify(webhook="hook")), name="toy")
+    (tmp_path / HOOK).chmod(0o644)
+    loaded = SimpleNamespace(case=SimpleNamespace(notify=Notify(webhook=HOOK)), name="toy")
     loaded.workspace = tmp_path
     said += told(tmp_path, loaded)
     assert said.count("was not told") == 6
@@ -139,6 +144,32 @@ def test_a_command_gets_the_text_and_names_that_are_only_data(tmp_path, monkeypa
     assert (tmp_path / "run").read_text().strip() == odd
     assert not (tmp_path / "hacked").exists()
     assert CANARY not in (tmp_path / "env").read_text()
+
+
+def test_a_command_that_this_machine_does_not_allow_is_not_called(tmp_path):
+    """A case.yaml may be somebody else's, and a command runs here, in no container."""
+    words = ["sh", "-c", "echo 'a\nb' > told"]
+    loaded = case_of(tmp_path, command=words)
+    (tmp_path / notify.ALLOWED).write_text(json.dumps(["sh", "-c"]) + "\n")
+    said = told(tmp_path, loaded)
+    assert "was not told" in said
+    assert not (tmp_path / "told").exists()
+    allow = said.partition("what it does: ")[2]
+    subprocess.run(["sh", "-c", allow], cwd=tmp_path, check=True)
+    assert "the command was told" in told(tmp_path, loaded)
+    assert (tmp_path / "told").exists()
+
+
+def test_an_address_that_came_with_the_case_is_not_told_anything(tmp_path, receiver):
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/hook").write_text(receiver.url)
+    (tmp_path / "cases/hook").chmod(0o600)
+    (tmp_path / "link").symlink_to("cases/hook")
+    for place in ("cases/hook", ".assay/../cases/hook", "link"):
+        loaded = case_of(tmp_path)
+        loaded.case.notify = Notify(webhook=place)
+        assert "move it to .assay/secrets/" in told(tmp_path, loaded)
+    assert receiver.bodies == []
 
 
 def test_a_repetition_in_a_clean_clone_tells_nobody(tmp_path):
