@@ -7,11 +7,26 @@ from typing import Literal
 
 from assay.layered import Spot, lay_out
 
-WIDTH, HEIGHT = 158, 42  # of a box
-BESIDE, BELOW = 172, 78  # from one box to the next
 MARGIN = 12
-LETTERS = 20  # of a box's title; longer ones are cut in their middle
-SMALL = 25
+LINE = 14  # from one line of a title to the next
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """How large boxes are, how far apart, and how many letters a line of theirs holds."""
+
+    width: int
+    height: int
+    beside: int  # from one box to the next
+    below: int
+    letters: int  # of a title
+    small: int  # of the line below it
+
+
+PAGE = _Shape(width=106, height=40, beside=115, below=66, letters=12, small=14)
+"""Eight boxes beside each other in a page 1100 px wide, with letters as large as they are here."""
+
+ALONE = _Shape(width=178, height=42, beside=190, below=78, letters=22, small=26)
 
 COLOURS = {"data": "--real", "code": "--sim", "stage": "--line", "end": "--loss"}
 
@@ -31,6 +46,7 @@ class Box:
 
     title: str
     small: str = ""
+    hover: str = ""  # what else is shown of it under the pointer
     kind: Literal["data", "code", "stage", "end"] = "stage"
     marked: bool = False  # what was asked for
 
@@ -47,16 +63,17 @@ def draw(
         alone: it is a file of its own, not a part of the page.
     """
     arrows = {name: [one for one in before.get(name, ()) if one in boxes] for name in boxes}
-    layout = lay_out(arrows)
+    layout, shape = lay_out(arrows), ALONE if alone else PAGE
     passed = [spot.beside for way in layout.ways.values() for spot in way[1:-1]]
     edges = [spot.beside - 0.5 for spot in layout.spots.values()]  # of the boxes, on the left
     left = min([*edges, *passed], default=0.0) + 0.5
     right = max([edge + 1 for edge in edges] + passed, default=0.0) - 0.5
-    places = {name: _place(spot, left) for name, spot in layout.spots.items()}
-    width = (right - left) * BESIDE + WIDTH + 2 * MARGIN
-    height = max((y for _, y in places.values()), default=0) + HEIGHT + MARGIN
-    lines = [_arrow([_place(spot, left) for spot in way]) for way in layout.ways.values()]
-    drawn = [_box(box, *places[name]) for name, box in boxes.items()]
+    places = {name: _place(spot, left, shape) for name, spot in layout.spots.items()}
+    width = (right - left) * shape.beside + shape.width + 2 * MARGIN
+    height = max((y for _, y in places.values()), default=0) + shape.height + MARGIN
+    ways = ([_place(spot, left, shape) for spot in way] for way in layout.ways.values())
+    lines = [_arrow(way, shape) for way in ways]
+    drawn = [_box(box, *places[name], shape) for name, box in boxes.items()]
     namespace = ' xmlns="http://www.w3.org/2000/svg"' if alone else ""
     size = f' width="{width:.0f}" height="{height:.0f}"' if alone else ""
     name = f'role="img" aria-label="{escape(says)}"'
@@ -73,49 +90,67 @@ def draw(
     )
 
 
-def _place(spot: Spot, left: float) -> tuple[float, float]:
-    return MARGIN + (spot.beside - left) * BESIDE, MARGIN + spot.level * BELOW
+def _place(spot: Spot, left: float, shape: _Shape) -> tuple[float, float]:
+    return MARGIN + (spot.beside - left) * shape.beside, MARGIN + spot.level * shape.below
 
 
-def _arrow(stops: Sequence[tuple[float, float]]) -> str:
+def _arrow(stops: Sequence[tuple[float, float]], shape: _Shape) -> str:
     """Lead from the lower edge of the first box to the upper edge of the last."""
-    middles = [(x + WIDTH / 2, y) for x, y in stops]
-    here, path = (middles[0][0], middles[0][1] + HEIGHT), ""
+    middles = [(x + shape.width / 2, y) for x, y in stops]
+    here, path = (middles[0][0], middles[0][1] + shape.height), ""
     for at, (x, y) in enumerate(middles[1:], start=2):
         bend = (y - here[1]) / 2
         path += (
             f"C{here[0]:.1f} {here[1] + bend:.1f} {x:.1f} {y - bend:.1f} {x:.1f} {y:.1f}"
-            f"{'' if at == len(middles) else f'V{y + HEIGHT:.1f}'}"
+            f"{'' if at == len(middles) else f'V{y + shape.height:.1f}'}"
         )
-        here = (x, y + HEIGHT)
+        here = (x, y + shape.height)
     x, y = middles[-1]
-    start = f"M{middles[0][0]:.1f} {middles[0][1] + HEIGHT:.1f}"
+    start = f"M{middles[0][0]:.1f} {middles[0][1] + shape.height:.1f}"
     head = f"M{x - 3.5:.1f} {y - 6:.1f}L{x:.1f} {y:.1f}L{x + 3.5:.1f} {y - 6:.1f}"
     return f'<path d="{start}{path}{head}"/>'
 
 
-def _box(box: Box, x: float, y: float) -> str:
+def _box(box: Box, x: float, y: float, shape: _Shape) -> str:
     colour = f"var({COLOURS[box.kind]})"
-    middle = y + HEIGHT / 2
-    title_y = middle - 3 if box.small else middle + 4
-    small = (
-        f'<text x="{x + 12:.0f}" y="{middle + 13:.1f}" font-size="10" fill="var(--muted)">'
-        f"{escape(_cut(box.small, SMALL))}</text>"
-        if box.small
-        else ""
-    )
+    title = [_cut(box.title, shape.letters)] if box.small else _wrapped(box.title, shape.letters)
+    first = y + shape.height / 2 + 4 - LINE / 2 * (len(title) - 1 + bool(box.small))
+    words = [_line(text, x, first + LINE * at, _weight(box)) for at, text in enumerate(title)]
+    if box.small:
+        words.append(
+            f'<text x="{x + 12:.0f}" y="{first + LINE + 1:.1f}" font-size="10" '
+            f'fill="var(--muted)">{escape(_cut(box.small, shape.small))}</text>'
+        )
     return (
-        f"<g><title>{escape(f'{box.title} {box.small}')}</title>"
-        f'<rect x="{x:.0f}" y="{y:.1f}" width="{WIDTH}" height="{HEIGHT}" rx="6" '
+        f"<g><title>{escape(' '.join(filter(None, (box.title, box.small, box.hover))))}</title>"
+        f'<rect x="{x:.0f}" y="{y:.1f}" width="{shape.width}" height="{shape.height}" rx="6" '
         f'fill="var(--card)" stroke="{colour}" stroke-width="{2.5 if box.marked else 1.2}"/>'
-        f'<rect x="{x:.0f}" y="{y:.1f}" width="5" height="{HEIGHT}" rx="2" fill="{colour}"/>'
-        f'<text x="{x + 12:.0f}" y="{title_y:.1f}" font-size="12" fill="var(--ink)"'
-        f"{_weight(box)}>{escape(_cut(box.title, LETTERS))}</text>{small}</g>"
+        f'<rect x="{x:.0f}" y="{y:.1f}" width="5" height="{shape.height}" rx="2" fill="{colour}"/>'
+        f"{''.join(words)}</g>"
+    )
+
+
+def _line(text: str, x: float, y: float, weight: str) -> str:
+    return (
+        f'<text x="{x + 12:.0f}" y="{y:.1f}" font-size="12" fill="var(--ink)"{weight}>'
+        f"{escape(text)}</text>"
     )
 
 
 def _weight(box: Box) -> str:
     return ' font-weight="650"' if box.marked or box.kind == "end" else ""
+
+
+def _wrapped(text: str, letters: int) -> list[str]:
+    """Break a name that is too long after one of its own marks; else cut it.
+
+    >>> _wrapped("preprocess-candidate", 14)
+    ['preprocess-', 'candidate']
+    """
+    breaks = [at + 1 for at, sign in enumerate(text) if sign in "-_/ ." and at < letters]
+    if len(text) <= letters or not breaks:
+        return [_cut(text, letters)]
+    return [text[: breaks[-1]].rstrip(), _cut(text[breaks[-1] :], letters)]
 
 
 def _cut(text: str, letters: int) -> str:

@@ -5,7 +5,7 @@ from lineage.provenance import RunRecord
 from stages.plots_graph import Box
 from stages.plots_graph import draw as draw_boxes
 
-HASH = 12
+HASH = 8
 
 
 def draw(graph: Graph, record: RunRecord, start: str) -> str:
@@ -32,7 +32,12 @@ def draw(graph: Graph, record: RunRecord, start: str) -> str:
     asked = _maker(graph, start)
     for name, earlier in reads.items():
         node = graph.nodes[f"stage:{name}"]
-        boxes[name] = Box(title=name, small=_small(graph, node), marked=name == asked)
+        boxes[name] = Box(
+            title=name,
+            small=_small(graph, node),
+            hover=_hover(graph, node),
+            marked=name == asked,
+        )
         before[name] = [*earlier, *_first_read(graph, name, earlier, reads, boxes)]
     if record.verdict and "gate" in boxes:
         boxes["the gate"] = Box(title=f"gate {record.verdict}", small=record.id, kind="end")
@@ -58,7 +63,18 @@ def _small(graph: Graph, node: Node) -> str:
         ),
         "",
     )
-    return "  ".join(filter(None, (how, image, folder)))
+    return " ".join(filter(None, (how, image, folder)))
+
+
+def _hover(graph: Graph, node: Node) -> str:
+    """Return a stage's params and image in full, one below the other."""
+    told = []
+    for it in graph.before(node.id):
+        if it.kind == "params":
+            told.append(", ".join(f"{key}={value}" for key, value in it.about["values"].items()))
+        elif it.kind == "image":
+            told.append(" ".join(filter(None, (it.about["image"], it.hash, it.about["image_id"]))))
+    return "".join(f"\n{line}" for line in told)
 
 
 def _first_read(

@@ -43,7 +43,8 @@ def view(answer: Answer, files: Files, shows_samples: bool) -> Mapping[str, Any]
     # What is drawn of the plan is escaped as it is drawn.
     picture = Markup(draw(boxes, before, says, alone=False))  # noqa: S704
     given = [(path, kinds[path], names) for path, names in readers.items()]
-    return {"picture": picture, "given": given, "num_stages": len(stages)}
+    told = {name: before[name] for name in stages}
+    return {"picture": picture, "given": given, "reads": told, "num_stages": len(stages)}
 
 
 def _stages(path: Path) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def _box(path: str, kind: str) -> Any:
     from stages.plots_graph import Box
 
     return Box(
-        title=path.removeprefix("data_contracts/"),
+        title=path.removeprefix("data_contracts/").removeprefix("cases/"),
         small=kind,
         kind="code" if kind == "code" else "data",
     )
