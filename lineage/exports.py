@@ -3,10 +3,11 @@
 A pure function of the run's tag and the cache: written again later, it says the same.
 """
 
+import hashlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class Made:
     path: str  # as in the run's worktree
     stage: str
     md5: str
-    sha256: str | None  # None: the cache has lost it
+    sha256: str | None  # None: the cache has lost it, or holds it damaged
     size_bytes: int | None
     source: Path
     private: bool  # it never leaves the machine that made it
@@ -96,7 +97,7 @@ def gather(workspace: Path, which: str) -> Export:
     ]
     paths = [place(cache, md5) for _, _, md5, _ in listed]
     with ThreadPoolExecutor(4) as pool:
-        digests = list(pool.map(_sha256, paths))
+        digests = list(pool.map(_sha256, paths, [md5 for _, _, md5, _ in listed]))
     files = tuple(
         Made(
             path=path,
@@ -125,12 +126,17 @@ def _files(cache: Path, stage: Provenance) -> dict[str, str]:
     return {f"{folder}/{name}": md5 for name, md5 in inside.items()}
 
 
-def _sha256(path: Path) -> str | None:
+def _sha256(path: Path, named: str) -> str | None:
+    """Return the SHA-256 of an object; None where it is lost, or not what its name says."""
+    told, known = sha256(), hashlib.md5(usedforsecurity=False)
     try:
         with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
+            while block := file.read(1 << 20):
+                told.update(block)
+                known.update(block)
     except OSError:
         return None
+    return told.hexdigest() if known.hexdigest() == named else None
 
 
 def _tagged(workspace: Path, record: RunRecord) -> dict[str, bytes]:

@@ -279,7 +279,11 @@ def _files(export: Export, workflow: str) -> Iterator[Entity]:
             size = {"contentSize": str(made.size_bytes)}
             yield _file(made.path, f"Made by {made.stage}.") | known | size
             continue
-        why = "never leaves the machine that made it" if made.private else "is lost from the cache"
+        why = (
+            "never leaves the machine that made it"
+            if made.private
+            else "is lost or damaged in the cache"
+        )
         yield {
             "@id": f"#absent-{quote(made.path)}",
             "@type": "CreativeWork",

@@ -33,7 +33,10 @@ def export(run: str, form: str, out: str | None) -> Answer:
     data: dict[str, Any] = {"run": told.record.id, "format": form, "path": str(target)}
     data |= {"lost": lost, "private": private, "num_files": len(told.files)}
     lines = [str(target)]
-    lines += [f"the cache has lost {path}: told by its MD5 alone" for path in lost[:SHOWN]]
+    lines += [
+        f"the cache has lost {path}, or holds it damaged: told by its MD5 alone"
+        for path in lost[:SHOWN]
+    ]
     if private:
         lines.append(f"{len(private)} files never leave this machine: told by their digests alone")
     return data, "\n".join(lines), 0

@@ -19,6 +19,7 @@ from lineage.provenance import RunRecord
 HERE = Path(__file__).parent
 CONTEXTS = HERE / "ro_crate_contexts.json"
 PROFILE = "provenance-run-crate"
+FIRST = "cases/toy/artifacts/first/report.json"
 REPORT = "cases/toy/artifacts/second/report.json"
 
 
@@ -152,12 +153,17 @@ def test_what_no_schema_sees_is_refused_by_the_repository(run: RunRecord, tmp_pa
     assert command.check(str(packed))[2] == 0
 
 
-def test_what_the_cache_has_lost_is_told_and_what_is_no_export_refused(
+def test_what_the_cache_has_lost_or_holds_damaged_is_told_and_what_is_no_export_refused(
     workspace: Path, run: RunRecord, tmp_path: Path
 ) -> None:
     place(cache_of(workspace), run.stages[1].outputs[REPORT]).unlink()
+    damaged = place(cache_of(workspace), run.stages[0].outputs[FIRST])
+    damaged.chmod(0o644)
+    damaged.write_text("11")
     data, text, _ = command.export(run.id, "ro-crate", str(tmp_path / "crate"))
-    assert data["lost"] == [REPORT]
+    assert data["lost"] == [FIRST, REPORT]
+    assert not (tmp_path / "crate" / FIRST).exists()
+    assert "sha256" not in entities(tmp_path / "crate")[f"#absent-{FIRST}"]
     assert f"the cache has lost {REPORT}" in text
     assert "sha256" not in entities(tmp_path / "crate")[f"#absent-{REPORT}"]
     assert command.check(str(tmp_path / "crate"))[2] == 0
