@@ -11,6 +11,9 @@ from lineage.ancestry import kind_of
 from lineage.provenance import DONE, Provenance, RunRecord
 from lineage.run_tags import PREFIX, read_run
 
+OF_IMAGES = ("environment", "image id", "registry digest", "Python", "torch")
+"""What of `RunDiff.environment` is of an image, as in `Python of base`; all else is of the host."""
+
 How = Literal["changed", "added", "removed"]
 Outcome = Literal["same", "differs", "only in the old", "only in the new"]
 Paths = dict[str, str]  # path -> hash
@@ -50,7 +53,8 @@ class RunDiff:
 class _Side:
     """One run as its tag holds it."""
 
-    def __init__(self, workspace: Path, record: RunRecord) -> None:
+    def __init__(self, workspace: Path, record: RunRecord, *, alone: bool) -> None:
+        self._alone = alone  # the other run is of the same case: paths stay as they are
         self.workspace = workspace
         self.record = record
         self._folder = f"cases/{record.case}"
@@ -74,7 +78,7 @@ class _Side:
     def plain(self, path: str) -> str:
         """Return a path under which two cases' own files are the same."""
         own = path.removeprefix(f"{self._folder}/")
-        return path if own == path else f"CASE/{own}"
+        return path if self._alone or own == path else f"CASE/{own}"
 
     def done(self) -> dict[str, Provenance]:
         return {stage.name: stage for stage in self.record.stages if stage.how in DONE}
@@ -138,6 +142,7 @@ class _Side:
             of_image = {
                 f"environment of {stage.image}": stage.environment,
                 f"image id of {stage.image}": stage.image_id,
+                f"registry digest of {stage.image}": stage.base_digest,
                 f"Python of {stage.image}": inside.get("python"),
                 f"torch of {stage.image}": torch.get("version"),
                 f"device of {stage.image}": torch.get("device"),
@@ -159,7 +164,9 @@ def compare(workspace: Path, old: str, new: str) -> RunDiff:
     Raises:
         RunUnknown: none or several runs answer to a name.
     """
-    left, right = (_Side(workspace, read_run(workspace, which)) for which in (old, new))
+    records = [read_run(workspace, which) for which in (old, new)]
+    alone = len({record.case for record in records}) == 1
+    left, right = (_Side(workspace, record, alone=alone) for record in records)
     return RunDiff(
         old=left.record,
         new=right.record,

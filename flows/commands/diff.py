@@ -10,7 +10,7 @@ from flows import workspace
 from flows.cli_words import Answer
 from lineage.artifacts import ArtifactMissing, read_artifact
 from lineage.provenance import RunRecord
-from lineage.run_diff import Change, RunDiff, compare
+from lineage.run_diff import OF_IMAGES, Change, RunDiff, compare
 from stages.reports.diagnose import DIAGNOSE
 from stages.reports.gate import METRICS
 
@@ -139,7 +139,10 @@ def _lines(told: RunDiff, found: _Found, notes: Sequence[str]) -> Iterator[str]:
         code = [*code[:LISTED], f"and {len(code) - LISTED} more: --json lists them"]
     yield from _section("code", code, "the same")
     yield from _section("data", [_line(change, HASH) for change in told.data], "the same")
-    yield from _section("host", [_line(change) for change in told.environment], "the same")
+    images = [one for one in told.environment if one.what.partition(" of ")[0] in OF_IMAGES]
+    host = [one for one in told.environment if one not in images]
+    yield from _section("images", [_line(change) for change in images], "the same")
+    yield from _section("host", [_line(change) for change in host], "the same")
     yield from _section("outputs", [*_outputs(told)], "the same, every stage's")
 
 
@@ -160,7 +163,8 @@ def _table(metrics: Sequence[dict[str, Any]]) -> Iterator[str]:
         change = "" if one["change"] is None else f"  {one['change']:+.4g}"
         yield f"{one['name']:<{width}}  {old:>8} -> {new:>8}{change}"
     if moved and len(moved) < len(metrics):
-        yield f"{len(metrics) - len(moved)} others are the same"
+        left = len(metrics) - len(moved)
+        yield "1 other is the same" if left == 1 else f"{left} others are the same"
 
 
 def _metrics_same(metrics: Sequence[dict[str, Any]]) -> str:

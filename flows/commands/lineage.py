@@ -131,11 +131,14 @@ def _made(one: Made) -> dict[str, Any]:
 
 def _lines(told: _Told) -> Iterator[str]:
     yield from _head(told)
-    if told.back is not None:
+    if told.back is not None and told.back.of("stage"):
         yield ""
         yield from _made_of(told.back)
         yield ""
         yield from _tree(told)
+    elif told.back is not None and told.start:
+        kind = told.back.nodes[told.start].kind
+        yield f"made by  no stage: it is {kind} that was there before the run"
     yield ""
     yield from _made_from(told)
 
@@ -166,10 +169,8 @@ def _dirty(record: RunRecord) -> str:
 def _made_of(back: Graph) -> Iterator[str]:
     """Tell what was there before the run: data, code, params, images."""
     yield "made of"
-    some = False
     for kind in ("data", "contract"):
         for it in back.of(kind):
-            some = True
             yield f"  {kind:<9} {it.name}  {_cut(it.hash)}"
     code = back.of("code")
     own = [it for it in code if it.name.startswith("cases/")]
@@ -183,8 +184,6 @@ def _made_of(back: Graph) -> Iterator[str]:
     for it in back.of("image"):
         about = [f"{key} {value}" for key, value in it.about.items() if value and key != "image"]
         yield f"  {'image':<9} " + ", ".join([f"{it.about['image']}  {it.hash}", *about])
-    if not (some or code or back.of("params", "image")):
-        yield "  nothing that a record names: it was there before any run"
 
 
 def _params(node: Node) -> str:
@@ -205,7 +204,7 @@ def _tree(told: _Told) -> Iterator[str]:
     reads = stage_reads(told.back)
     read = {one for earlier in reads.values() for one in earlier}
     ends = [name for name in reads if name not in read]
-    yield "by stages" if ends else "by no stage"
+    yield "by stages"
     tree = _Tree(told.back, reads, set())
     for name in ends:
         yield from tree.branch(name, "  ", "  ")

@@ -51,6 +51,7 @@ def test_raw_data_is_traced_forward_across_runs(runs: tuple[str, str]):
     made = {(one["stage"], one["ran_in"]) for one in data["forward"]}
     assert made == {(stage, run) for stage in ("first", "second") for run in runs}
     assert f"  toy: first, second\n    in {runs[0]}" in text
+    assert "made by  no stage: it is data that was there before the run" in text
 
 
 def test_a_run_says_which_others_hold_what_it_made(runs: tuple[str, str], workspace: Path):
@@ -74,6 +75,8 @@ def test_a_picture_has_a_box_for_each_stage_and_marks_what_was_asked_for(
     bold = [text.text for text in root.iter(f"{SVG}text") if text.get("font-weight")]
     assert bold == ["second"]
     assert len(list(root.iter(f"{SVG}path"))) == 2  # data -> first -> second
+    (hover,) = (one.text for one in root.iter(f"{SVG}title") if str(one.text).startswith("first"))
+    assert hover.splitlines()[1:] == ["base process:fake sha256:1", "n=3"]
 
 
 def test_names_of_files_cannot_break_the_picture(workspace: Path, tmp_path: Path):

@@ -87,7 +87,7 @@ def test_data_is_no_code(case: Path):
     old = run_case(case, 1)
     (case / "cases/toy/data.txt").write_text("678")
     told = compare(case, old, run_case(case, 2))
-    assert [change.what for change in told.data] == ["CASE/data.txt"]
+    assert [change.what for change in told.data] == ["cases/toy/data.txt"]
     assert told.code == ()
 
 

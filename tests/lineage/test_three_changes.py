@@ -48,7 +48,7 @@ def test_diff_names_all_of_them_and_what_became_of_the_metrics(runs: tuple[str, 
     data, text, status = diff(*runs)
     assert status == 0
     assert [(one["what"], one["old"][:8], one["new"][:8]) for one in data["data"]] == [
-        ("CASE/data.txt", "827ccb0e", "fcea920f")
+        ("cases/toy/data.txt", "827ccb0e", "fcea920f")
     ]
     assert data["params"] == [{"what": "params.yaml first.n", "old": 2, "new": 3}]
     assert [(one["path"], one["how"], one["stages"]) for one in data["code"]] == [
@@ -69,6 +69,7 @@ def test_diff_names_all_of_them_and_what_became_of_the_metrics(runs: tuple[str, 
         "first.n: 2 -> 3",
         "toys/gate.py",
         "data.txt",
+        "images     environment of base: process:fake -> docker:other\nhost       the same",
     ):
         assert said in text, text
 
