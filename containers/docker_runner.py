@@ -291,5 +291,5 @@ class _Run:
             wall_s=self.watch.wall_s(),
             gpu=self.gpu,
             image_id=self.image["Id"],
-            base_digest=(self.image["Config"].get("Labels") or {}).get(images.DIGEST_LABEL) or None,
+            base_digest=images.registry_digest(self.image),
         )

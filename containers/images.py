@@ -137,6 +137,18 @@ def resolve_base(client: Client, *, on_progress: Progress) -> tuple[str, str | N
     return digests[0], digests[0].partition("@")[2]
 
 
+def registry_digest(image: dict[str, Any]) -> str | None:
+    """Return an inspected image's digest in its registry: of one of ours that of its base.
+
+    None: no registry ever saw it.
+    """
+    labels = image["Config"].get("Labels") or {}
+    if FAMILY_LABEL in labels:
+        return labels.get(DIGEST_LABEL) or None
+    digests = image.get("RepoDigests") or []
+    return digests[0].rpartition("@")[2] if digests else None
+
+
 def _no_base(name: str, why: str) -> str:
     return (
         f"The base image {name} is not here and could not be pulled: {why.strip()}. Where no "

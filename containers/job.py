@@ -64,7 +64,9 @@ class Exit:
     wall_s: float
     gpu: bool  # a GPU was really given
     image_id: str | None  # None in a process
-    base_digest: str | None  # registry digest of the base image where it has one
+    base_digest: (
+        str | None
+    )  # its registry's digest, of a family that of its base; None: none has it
 
 
 class RunnerError(Exception):

@@ -5,6 +5,7 @@ The subjects are the files that the run made. The build type is described in doc
 
 from typing import Any
 
+from containers.keys import is_family
 from lineage.exports import Export, Made, digest_of
 from lineage.provenance import Provenance
 
@@ -97,10 +98,11 @@ def _dependencies(export: Export) -> list[dict[str, Any]]:
 
 
 def _images(export: Export) -> dict[str, str]:
-    """Return {image: digest} of the containers, by their own id and by that of their base."""
+    """Return {image: digest} of the containers: their id, and that of a registry."""
     found = {}
     for stage in export.stages:
-        for what, digest in (("image", stage.image_id), ("base of", stage.base_digest)):
+        pulled = "base of" if is_family(stage.image or "") else "in its registry"
+        for what, digest in (("image", stage.image_id), (pulled, stage.base_digest)):
             if stage.image and digest and "sha256:" in digest:
                 found[f"{what} {stage.image}"] = digest.rpartition("sha256:")[2]
     return found

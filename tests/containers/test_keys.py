@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from containers import keys, wheelhouse
+from containers import images, keys, wheelhouse
 from containers.job import RunnerError
 
 
@@ -62,3 +62,20 @@ def test_a_full_wheelhouse_is_not_filled_again(tmp_path: Path):
     said: list[str] = []
     wheelhouse.fill(tmp_path, ["base"], said.append)
     assert said == []
+
+
+OURS = {"assay.family": "base"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "seen", "digest"),
+    [
+        pytest.param({**OURS, "assay.base-digest": "sha256:1"}, [], "sha256:1", id="a base pulled"),
+        pytest.param(OURS, ["here/assay@sha256:2"], None, id="a base imported, then pushed"),
+        pytest.param(None, ["there/own@sha256:3"], "sha256:3", id="an image pulled"),
+        pytest.param({}, [], None, id="an image that no registry saw"),
+    ],
+)
+def test_a_record_has_the_digest_that_a_registry_knows(labels, seen, digest):
+    found = images.registry_digest({"Config": {"Labels": labels}, "RepoDigests": seen})
+    assert found == digest
