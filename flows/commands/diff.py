@@ -16,6 +16,7 @@ from stages.reports.gate import METRICS
 
 WIDTH = 60  # of a value in the text; --json has it whole
 HASH = 8
+NOISE = 1e-12  # a sum in another order: no change of a figure
 LISTED = 20  # files of code in the text
 
 
@@ -156,7 +157,7 @@ def _pair(old: str, new: str) -> str:
 
 
 def _table(metrics: Sequence[dict[str, Any]]) -> Iterator[str]:
-    moved = [one for one in metrics if one["change"] != 0]
+    moved = [one for one in metrics if _is_moved(one)]
     width = max((len(one["name"]) for one in moved), default=0)
     for one in moved:
         old, new = (_figure(one[key]) for key in ("old", "new"))
@@ -165,6 +166,11 @@ def _table(metrics: Sequence[dict[str, Any]]) -> Iterator[str]:
     if moved and len(moved) < len(metrics):
         left = len(metrics) - len(moved)
         yield "1 other is the same" if left == 1 else f"{left} others are the same"
+
+
+def _is_moved(one: dict[str, Any]) -> bool:
+    change = one["change"]
+    return one["old"] != one["new"] and (change is None or abs(change) > NOISE)
 
 
 def _metrics_same(metrics: Sequence[dict[str, Any]]) -> str:

@@ -15,7 +15,8 @@ from lineage.row import Row
 GATE = """
 import json
 def run(params, inputs, into):
-    figures = {"accuracy": int(inputs["first"]) / 100, "gap": 0.5}
+    first = int(inputs["first"])
+    figures = {"accuracy": first / 100, "gap": 0.5, "noise": 1e-17 * first}
     open(into + "/metrics.json", "w").write(json.dumps(figures))
 """
 
@@ -66,6 +67,7 @@ def test_diff_names_all_of_them_and_what_became_of_the_metrics(runs: tuple[str, 
     for said in (
         "closed -> open",
         "0.1 ->     0.42",
+        "2 others are the same",
         "first.n: 2 -> 3",
         "toys/gate.py",
         "data.txt",
