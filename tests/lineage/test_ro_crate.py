@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from toy_repeat import toy_run
-from toy_workspace import git
+from toy_workspace import FakeRunner, git
 
 from flows.commands import export as command
 from lineage.cache_objects import place
@@ -18,6 +18,7 @@ from lineage.provenance import RunRecord
 
 HERE = Path(__file__).parent
 CONTEXTS = HERE / "ro_crate_contexts.json"
+IMAGE = f"sha256:{'1' * 64}"
 PROFILE = "provenance-run-crate"
 FIRST = "cases/toy/artifacts/first/report.json"
 REPORT = "cases/toy/artifacts/second/report.json"
@@ -25,7 +26,8 @@ REPORT = "cases/toy/artifacts/second/report.json"
 
 @pytest.fixture
 def run(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> RunRecord:
-    made = toy_run(workspace)
+    runner = FakeRunner("docker:key", image_id=IMAGE, base_digest="sha256:2", kind="docker")
+    made = toy_run(workspace, runner=runner, isolation="docker")
     monkeypatch.setattr(command.workspace, "find", lambda _start: workspace)
     return made
 
@@ -73,6 +75,8 @@ def test_a_crate_tells_who_made_what_of_what(run: RunRecord, tmp_path: Path) -> 
         == run.stages[0].inputs["cases/toy/data.txt"].before
     )
     assert found["#param-first-n"]["value"] == 2
+    image = found[action["containerImage"]["@id"]]
+    assert (image["@type"], image["sha256"]) == ("ContainerImage", "1" * 64)
     for one in root["hasPart"]:
         assert (tmp_path / "crate" / one["@id"]).is_file()
     assert len(found) == len({*found})
