@@ -82,7 +82,7 @@ def test_the_outcome_comes_first_then_the_causes():
     first = [line.split()[0] for line in text.splitlines() if line and not line.startswith(" ")]
     assert first == [
         "old", "new", "gate", "verdict", "metrics", "findings",
-        "params", "code", "data", "host", "outputs",
+        "params", "code", "data", "images", "host", "outputs",
     ]  # fmt: skip
     assert "gate       closed -> open" in text
     assert "accuracy             0.5 ->     0.75  +0.25" in text
