@@ -34,7 +34,7 @@ def draw(graph: Graph, record: RunRecord, start: str) -> str:
         node = graph.nodes[f"stage:{name}"]
         boxes[name] = Box(
             title=name,
-            small=_small(graph, node),
+            small=_small(graph, node, record),
             hover=_hover(graph, node),
             marked=name == asked,
         )
@@ -52,18 +52,12 @@ def _maker(graph: Graph, start: str) -> str:
     return made[0].removeprefix("stage:") if made else ""
 
 
-def _small(graph: Graph, node: Node) -> str:
+def _small(graph: Graph, node: Node, record: RunRecord) -> str:
+    """Return how a stage came to be, where, and the hash of all that it made."""
     image = next((it.about["image"] for it in graph.before(node.id) if it.kind == "image"), "")
-    how = node.about["how"]
-    folder = next(
-        (
-            (it.hash or "")[:HASH]
-            for it in graph.of("output")
-            if it.name.endswith(f"/artifacts/{node.name}")
-        ),
-        "",
-    )
-    return " ".join(filter(None, (how, image, folder)))
+    made = next((one.outputs for one in record.stages if one.name == node.name), {})
+    folder = made.get(f"cases/{record.case}/artifacts/{node.name}", "")[:HASH]
+    return " ".join(filter(None, (node.about["how"], image, folder)))
 
 
 def _hover(graph: Graph, node: Node) -> str:

@@ -9,6 +9,7 @@ from toy_workspace import git, quiet
 
 from flows import workspace as workspaces
 from flows.commands.lineage import lineage
+from lineage.run_tags import read_run
 
 SECOND = "cases/toy/artifacts/second/report.json"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -65,7 +66,7 @@ def test_a_run_says_which_others_hold_what_it_made(runs: tuple[str, str], worksp
 
 
 def test_a_picture_has_a_box_for_each_stage_and_marks_what_was_asked_for(
-    runs: tuple[str, str], tmp_path: Path
+    runs: tuple[str, str], workspace: Path, tmp_path: Path
 ):
     path = tmp_path / "picture.svg"
     lineage(SECOND, str(path), quiet)
@@ -75,6 +76,12 @@ def test_a_picture_has_a_box_for_each_stage_and_marks_what_was_asked_for(
     bold = [text.text for text in root.iter(f"{SVG}text") if text.get("font-weight")]
     assert bold == ["second"]
     assert len(list(root.iter(f"{SVG}path"))) == 2  # data -> first -> second
+    small = [text.text for text in root.iter(f"{SVG}text") if text.get("font-size") == "10"]
+    made = [
+        stage.outputs[f"cases/toy/artifacts/{stage.name}"]
+        for stage in read_run(workspace, runs[1]).stages
+    ]
+    assert {f"ran base {md5[:8]}" for md5 in made} <= set(small)
     (hover,) = (one.text for one in root.iter(f"{SVG}title") if str(one.text).startswith("first"))
     assert hover.splitlines()[1:] == ["base process:fake sha256:1", "n=3"]
 
