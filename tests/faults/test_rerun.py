@@ -160,6 +160,7 @@ def test_the_command_repeats_a_run_and_tells_what_became_of_it(clone, first, mon
     monkeypatch.setattr(workspace, "find", lambda _start: clone.root)
     monkeypatch.setattr(server, "ensure", lambda _root, _say: "http://127.0.0.1:9/api")
     monkeypatch.setattr(server, "environment", lambda *_: {})
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setattr(command, "_warm_up", lambda: None)
 
     def follow(investigation: Investigation) -> NotInTime:
