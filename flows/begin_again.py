@@ -12,6 +12,7 @@ from flows.case import load_case
 from flows.course import Course
 from flows.cut import Cut
 from flows.faults import Faults
+from flows.foreign_run import refuse_foreign_process
 from flows.investigation import Investigation, Say
 from flows.plan import ENVIRONMENTS, plan
 from flows.repeat import NotRepeatable, Repeat
@@ -40,9 +41,13 @@ def begin_again(
 
     Raises:
         NotRepeatable: the stages declare something else by now.
+        ForeignRun: somebody else made it, in no container.
         RunnerError: it ran in containers, and there is no engine.
     """
     of = repeat.of
+    if isolation is None:
+        allowed = "assay rerun {} --isolation process"
+        refuse_foreign_process(root, of, of.isolation, allowed)
     taken = Snapshot(commit=of.commit, parent=of.parent, dirty=tuple(of.dirty))
     run = runs.create(
         root,

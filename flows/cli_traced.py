@@ -59,14 +59,15 @@ def lineage(what: str, picture: str | None, json_: bool) -> None:
 
 @click.command()
 @click.argument("run_id", metavar="[RUN]", default="latest")
+@click.option("--trust", is_flag=True, help="Also a program that is not your branch's.")
 @as_json
-def reproduce(run_id: str, json_: bool) -> None:
+def reproduce(run_id: str, trust: bool, json_: bool) -> None:
     """Run RUN again from its tag, in a clean clone with empty caches, and compare all outputs.
 
     The raw data is all that its cache holds. 0: all identical, or equal within the tolerance that
     the run states; 1: some differ; 3: it broke.
     """
-    answer(json_, "reproduce", "reproduce", run_id, say)
+    answer(json_, "reproduce", "reproduce", run_id, say, trust)
 
 
 @click.command()

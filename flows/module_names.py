@@ -6,6 +6,7 @@ from pathlib import Path
 
 DYNAMIC = frozenset({"globals", "vars", "locals", "exec", "eval", "setattr"})
 """Calls that may define any name, as `from x import *` and a module's `__getattr__` do."""
+MAX_BYTES = 4 << 20  # of one module
 INNER = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
@@ -15,9 +16,8 @@ def defined_names(path: Path) -> set[str] | None:
     The bodies of `if`, `try`, `with`, `for` and `while` are at the top level too: either branch
     may be the one that runs.
     """
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
+    tree = parsed(path)
+    if tree is None:
         return None
     names: set[str] = set()
     for node in _statements(tree.body):
@@ -26,6 +26,16 @@ def defined_names(path: Path) -> set[str] | None:
             return None
         names |= found
     return None if "__getattr__" in names else names
+
+
+def parsed(path: Path) -> ast.Module | None:
+    """Parse a module of a case; None where it is none, or one that no person wrote."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        return ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # the last two: `---1`, a hundred thousand times
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from flows import server
+from flows.foreign_run import refuse_foreign_program
 from lineage.clean_clone import CleanClone, adopt, clean_clone
 from lineage.dvc_repo import cache_of
 from lineage.outputs_compared import (
@@ -86,7 +87,14 @@ class Reproduced:
         return f"{len(self.outputs)} outputs: {', '.join(counted)}."
 
 
-def reproduce(workspace: Path, which: str, say: Say, start: Start | None = None) -> Reproduced:
+def reproduce(
+    workspace: Path,
+    which: str,
+    say: Say,
+    start: Start | None = None,
+    *,
+    trusted: bool = False,
+) -> Reproduced:
     """Run a run's commit again, from nothing but its raw data, and compare all that it makes.
 
     The repetition is kept as a run of its own, whose record says which one it repeats.
@@ -96,16 +104,20 @@ def reproduce(workspace: Path, which: str, say: Say, start: Start | None = None)
         which: the run, as for `read_run`.
         say: takes progress, one line at a time.
         start: how the case is run in the clone; by default with the `assay` of that commit.
+        trusted: also if somebody else made it, and its program is not this branch's.
 
     Raises:
         RunUnknown: there is no such run.
         NotReproducible: it did not finish, or this host lacks what it ran in.
+        ForeignRun: somebody else's program would run here.
         RawDataMissing: the cache has lost its raw data.
         ReproductionBroke: nothing came of it.
     """
     workspace = workspace.resolve()
     record = read_run(workspace, which)
     _refuse_unfinished(record)
+    if not trusted:
+        refuse_foreign_program(workspace, record)
     with clean_clone(workspace, record) as clone:
         raw = ", ".join(clone.raw) or "none: the run makes its data itself, or git holds it"
         say(f"reproducing {record.id} in {record.isolation}, from commit {record.commit[:12]}")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from flows.faults import Faults
+from lineage import git
 
 
 def find(start: Path) -> Path:
@@ -28,3 +29,8 @@ def _refuse_foreign(folder: Path) -> None:
         )
     if not (folder / ".dvc").is_dir():
         raise Faults(f"{folder} has no .dvc folder. Make it: dvc init, and commit it.")
+    if git.text(folder, "ls-files", "--", ".assay"):
+        raise Faults(
+            f"{folder}: git tracks files in .assay, which is this machine's own: secrets, answers "
+            "of gates, allowed commands. See who committed them, then: git rm -r .assay"
+        )

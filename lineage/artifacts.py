@@ -6,7 +6,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from lineage import git, yaml12
+from lineage import git, hostile, yaml12
 from lineage.run_tags import PREFIX, find
 
 REPORTS = ".assay/reports"
@@ -68,7 +68,7 @@ def _files(workspace: Path, run_id: str, path: str, cache: Path) -> dict[str, Pa
         if path != folder and not path.startswith(f"{folder}/"):
             continue
         listed = json.loads(_object(cache, md5, folder, run_id).read_text(encoding="utf-8"))
-        members = {f"{folder}/{one['relpath']}": one["md5"] for one in listed}
+        members = {f"{folder}/{name}": md5 for name, md5 in hostile.members(listed).items()}
         wanted = {
             name: md5
             for name, md5 in members.items()
@@ -97,6 +97,8 @@ def _outs(workspace: Path, run_id: str, case: str) -> dict[str, str]:
 
 
 def _object(cache: Path, md5: str, name: str, run_id: str) -> Path:
+    if not hostile.is_object(md5):
+        raise hostile.HostileRun(f"Run {run_id} names {name} by {md5!a}, which is no object.")
     path = cache / md5[:2] / md5[2:]
     if not path.exists():
         raise ArtifactMissing(

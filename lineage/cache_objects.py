@@ -5,6 +5,7 @@ DVC takes an object that is still mode 0444 for whole, and one whose size and ti
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from typing import Literal
+
+from lineage import hostile
 
 Damage = Literal["altered", "missing"]
 
@@ -33,12 +36,23 @@ class CacheDamaged(Exception):  # noqa: N818 - reads as the fact that it is
 
 
 def place(cache: Path, name: str) -> Path:
-    """Return where an object stands; `name` is its MD5, with `.dir` where it lists a folder."""
+    """Return where an object stands; `name` is its MD5, with `.dir` where it lists a folder.
+
+    Raises:
+        HostileRun: it is no such name; as a path it may lead anywhere.
+    """
+    if not hostile.is_object(name):
+        raise hostile.HostileRun(
+            f"No object has the name {name!a}: somebody made it up. Which run names it: "
+            f"git grep -lF {shlex.quote(name)} $(git tag --list 'run/*')"
+        )
     return cache / "files/md5" / name[:2] / name[2:]
 
 
 def look(cache: Path, name: str) -> Damage | None:
     """Read one object and say what is wrong with it; None where it is what its name says."""
+    if not hostile.is_object(name):
+        return "missing"
     try:
         with place(cache, name).open("rb") as file:
             found = file_digest(file, "md5").hexdigest()
@@ -46,7 +60,17 @@ def look(cache: Path, name: str) -> Damage | None:
         return "missing"
     except OSError:
         return "altered"  # a disk that cannot read it, or something that is no file
-    return None if found == name.partition(".")[0] else "altered"
+    whole = found == name.partition(".")[0] and (not name.endswith(".dir") or _lists(cache, name))
+    return None if whole else "altered"
+
+
+def _lists(cache: Path, name: str) -> bool:
+    """Tell whether a folder's list holds objects of that folder: DVC would write to any path."""
+    try:
+        hostile.members(json.loads(place(cache, name).read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    return True
 
 
 def look_at(cache: Path, names: Collection[str]) -> Mapping[str, Damage]:
@@ -83,8 +107,7 @@ def look_through(cache: Path, names: Collection[str]) -> LookedThrough:
 def members(cache: Path, name: str) -> dict[str, str]:
     """Return {path: MD5} of a folder's list; nothing where it is missing or no list."""
     try:
-        listed = json.loads(place(cache, name).read_bytes())
-        return {str(one["relpath"]): str(one["md5"]) for one in listed}
+        return hostile.members(json.loads(place(cache, name).read_bytes()))
     except (OSError, ValueError, TypeError, KeyError):
         return {}
 

@@ -18,6 +18,7 @@ from lineage.cache_objects import place
 from lineage.cache_writes import cache_writes
 from lineage.dvc_repo import cache_of
 from lineage.fence import not_while_pruning
+from lineage.hostile import refuse_links
 from lineage.objects import members, run_objects
 from lineage.provenance import RunRecord
 from lineage.run_tags import PREFIX, tag
@@ -95,6 +96,7 @@ def _clone(workspace: Path, root: Path, record: RunRecord) -> None:
     # Two commits: the run's own, and what ran. The user's history is not needed.
     source = f"{PREFIX}{record.id}"
     git.run(root, "fetch", "--quiet", "--no-tags", "--depth=2", str(workspace), source)
+    refuse_links(root, record.commit)
     git.run(root, "checkout", "--quiet", "--detach", record.commit)
     (root / ".dvc").mkdir(exist_ok=True)
     # `.dvc/config` may name a cache that is shared: this one is empty.

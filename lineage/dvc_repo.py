@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lineage import atomic, dvc_yaml, lock_text, yaml12
+from lineage import atomic, dvc_yaml, hostile, lock_text, yaml12
 from lineage.cache_objects import CacheDamaged, Damage, look_at, look_through, place
 from lineage.cache_writes import cache_writes
 from lineage.row import Row
@@ -148,9 +148,8 @@ class DvcRepo:
         from dvc_data.hashfile.build import _get_hashes
 
         for path in self._touched.see(dep.fs_path for dep in _plain_deps(stage)):
-            self._repo.state.hashes.delete(
-                path
-            )  # else an edit that keeps size and time is not seen
+            # Else an edit that keeps size and time is not seen.
+            self._repo.state.hashes.delete(path)
         found: dict[str, Any] = {}
         files: dict[str, str] = {}
         for dep in _plain_deps(stage):
@@ -351,6 +350,7 @@ class DvcRepo:
 
         for name in files:
             stage = load_file(self._repo, str(self.root / name)).stage
+            hostile.refuse_outside(name, [Path(out.fs_path) for out in stage.outs], self.root)
             wanted = [out.hash_info.value for out in stage.outs if out.hash_info.value]
             found = look_through(self.cache_dir, wanted)
             altered = [one for one, what in found.damaged.items() if what == "altered"]

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from lineage.cache_objects import place as object_place
+from lineage.hostile import is_object
 from lineage.objects import DIR, case_of
 from lineage.run_index import Made, Place, RunIndex
 from lineage.run_tags import RunUnknown, find
@@ -176,7 +177,7 @@ def _searched(index: RunIndex) -> str:
 
 def _add_sha256(index: RunIndex, say: Callable[[str], None]) -> None:
     """Hash what the cache holds and nobody has hashed yet; kept for the next time."""
-    missing = [(md5, object_place(index.cache, md5)) for md5 in index.unhashed()]
+    missing = [(md5, object_place(index.cache, md5)) for md5 in index.unhashed() if is_object(md5)]
     there = [(md5, path) for md5, path in missing if path.is_file()]
     if there:
         say(f"hashing {len(there)} files of the cache, once")

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from lineage import git, yaml12
+from lineage import git, hostile, yaml12
 from lineage.cache_objects import place
 from lineage.git_blobs import read_blobs
 from lineage.run_tags import PREFIX
@@ -43,6 +43,8 @@ class RunObjects:
     names: dict[str, str] = field(default_factory=dict)  # hash -> a path that it stands under
     unlisted: dict[str, str] = field(default_factory=dict)
     """Folders whose own object is away or no list: which members they have nobody can say."""
+    odd: tuple[str, ...] = ()
+    """Paths that lead out of the workspace, or whose hash is none: whoever wrote them lies."""
 
 
 def objects_of(workspace: Path, run_id: str, cache: Path | None = None) -> set[str]:
@@ -67,8 +69,9 @@ def run_objects(
     lists: dict[str, dict[str, str] | None] = {}
     found = {}
     for run_id, named in _named(workspace, run_ids):
-        known = RunObjects(run_id, named)
-        for one in named:
+        good = tuple(one for one in named if _is_honest(one))
+        known = RunObjects(run_id, good, odd=tuple(one.path for one in named if one not in good))
+        for one in good:
             known.names.setdefault(one.md5, one.path)
             if not one.md5.endswith(DIR):
                 continue
@@ -86,8 +89,7 @@ def run_objects(
 def members(cache: Path, md5: str) -> dict[str, str] | None:
     """Return {path within the folder: hash} of a `.dir` object; None where it is away or broken."""
     try:
-        listed = json.loads(place(cache, md5).read_bytes())
-        return {one["relpath"]: one["md5"] for one in listed}
+        return hostile.members(json.loads(place(cache, md5).read_bytes()))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
@@ -119,6 +121,10 @@ def _parsed_outs(text: str, folder: str) -> list[Named]:
         for out in _items(_mapping(stage).get("outs"))
         if "md5" in out and "path" in out
     ]
+
+
+def _is_honest(one: Named) -> bool:
+    return hostile.is_object(one.md5) and hostile.stays_inside(one.path)
 
 
 def _named(workspace: Path, run_ids: Sequence[str]) -> Iterator[tuple[str, tuple[Named, ...]]]:

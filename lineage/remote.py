@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lineage import git, waivers, yaml12
-from lineage.cache_objects import look_at, place
+from lineage import git, hostile, waivers, yaml12
+from lineage.cache_objects import look, look_at, place
 from lineage.dvc_repo import cache_of
 from lineage.fence import not_while_pruning
 from lineage.objects import DIR, Named, members, run_objects
@@ -107,8 +107,16 @@ def pull(workspace: Path, which: str, *, remote: str | None, git_remote: str | N
         named, stays = _leaving(workspace, run_id)
         lists = {one.md5: one.path for one in named if one.md5.endswith(DIR)}
         brought = store.bring(lists)
+        forged = [lists[md5] for md5 in brought if look(store.cache, md5) == "altered"]
+        store.drop_altered(brought)
+        if forged:
+            raise hostile.HostileRun(
+                f"Run {run_id}: the remote {store.name} holds no list of the files of "
+                f"{_some(forged)}, but something else. Do not use it, and ask who pushed it."
+            )
         wanted = _with_members(store.cache, named)
         brought |= store.bring(wanted)
+        store.drop_altered(brought)
         lost = look_at(store.cache, wanted)
         if lost:
             raise ObjectsMissing(
@@ -127,7 +135,13 @@ def pull(workspace: Path, which: str, *, remote: str | None, git_remote: str | N
 
 def _leaving(workspace: Path, run_id: str) -> tuple[list[Named], tuple[str, ...]]:
     """Return what may leave this machine, and the paths of what must not."""
-    named = run_objects(workspace, [run_id])[run_id].named
+    known = run_objects(workspace, [run_id])[run_id]
+    if known.odd:
+        raise hostile.HostileRun(
+            f"Run {run_id} names what is no object, or lies outside of a workspace: "
+            f"{_some(known.odd)}. Do not use it, and ask who pushed it."
+        )
+    named = known.named
     private = private_outs(workspace, run_id)
     home = {one.md5 for one in named if one.path in private}
     return (
@@ -259,6 +273,12 @@ class _Store:
         self._transfer(self._odb, self._repo.cache.local, wanted)
         return wanted
 
+    def drop_altered(self, names: Collection[str]) -> None:
+        """Remove what was brought and is not what its name says: DVC would take it for whole."""
+        for md5, what in look_at(self.cache, names).items():
+            if what == "altered":
+                place(self.cache, md5).unlink(missing_ok=True)
+
     def _transfer(self, source: Any, target: Any, names: Collection[str]) -> None:
         from dvc_data.hashfile.hash_info import HashInfo
 
@@ -284,7 +304,7 @@ def _store(workspace: Path, stated: str | None) -> Iterator[_Store]:
     repo = Repo(str(workspace))
     try:
         yield _Store(repo, workspace, stated)
-    except (RemoteRefused, ObjectsMissing):
+    except (RemoteRefused, ObjectsMissing, hostile.HostileRun):
         raise
     except NoRemoteError:
         raise RemoteRefused(

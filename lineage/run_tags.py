@@ -1,6 +1,7 @@
 """Runs as annotated tags: a summary in the message, the record and the locks in the commit."""
 
 import difflib
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ PREFIX = "refs/tags/run/"
 PRUNED = "refs/tags/pruned/"
 """What is left of a run that was pruned and had looked at held-out rows."""
 
+_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[a-z0-9-]+")
 LATEST = "latest"
 SHOWN = 5
 POSITIONS = {LATEST: 0, "previous": 1}
@@ -35,11 +37,11 @@ def case_of(run_id: str) -> str:
 
 
 def list_ids(workspace: Path) -> list[str]:
-    """Return the ids of all runs, newest first."""
+    """Return the ids of all runs, newest first; a tag that is named otherwise is none of ours."""
     listed = git.text(
         workspace, "for-each-ref", "--sort=-refname", "--format=%(refname:lstrip=3)", PREFIX
     )
-    return listed.split()
+    return [name for name in listed.split() if _ID.fullmatch(name)]
 
 
 def tag_exists(workspace: Path, run_id: str) -> bool:
@@ -93,16 +95,24 @@ def list_looks(workspace: Path) -> list[RunRecord]:
 
 
 def _list(workspace: Path, prefix: str) -> list[RunRecord]:
-    said = git.run(
-        workspace, "for-each-ref", "--sort=-refname", "--format=%(contents:body)%00", prefix
-    )
+    form = "--format=%(refname:lstrip=3)%0a%(contents:body)%00"
+    said = git.run(workspace, "for-each-ref", "--sort=-refname", form, prefix)
     records = []
-    for body in said.split(b"\0"):
+    for one in said.split(b"\0"):
+        name, _, body = one.strip().partition(b"\n")
         try:
-            records.append(RunRecord.model_validate_json(body.strip()))
+            record = RunRecord.model_validate_json(body.strip())
         except ValidationError:
             continue  # a tag that somebody else put here
+        if _is_of(record, name.decode(errors="replace")):
+            records.append(record)
     return records
+
+
+def _is_of(record: RunRecord, run_id: str) -> bool:
+    """Tell whether a record speaks of its own tag's run: paths are made of what it says."""
+    is_id = _ID.fullmatch(run_id) is not None
+    return is_id and record.id == run_id and record.case == case_of(run_id)
 
 
 def read_run(workspace: Path, which: str) -> RunRecord:
@@ -123,9 +133,19 @@ def read_run(workspace: Path, which: str) -> RunRecord:
         for record in list_runs(workspace):
             if record.id == run_id:
                 return record
-        told = f"The tag run/{run_id} holds no record of a run: something else made it"
-        raise RunUnknown(f"{told}. All runs: assay status") from None
-    return RunRecord.model_validate_json(whole)
+        raise _no_record(run_id) from None
+    try:
+        record = RunRecord.model_validate_json(whole)
+    except ValidationError:
+        raise _no_record(run_id) from None
+    if not _is_of(record, run_id):
+        raise _no_record(run_id)
+    return record
+
+
+def _no_record(run_id: str) -> RunUnknown:
+    told = f"The tag run/{run_id} holds no record of that run: something else made it"
+    return RunUnknown(f"{told}. All runs: assay status")
 
 
 def find(workspace: Path, which: str) -> str:

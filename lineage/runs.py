@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
 from lineage.execute import RUNS
 from lineage.fence import fence_or_skip, not_while_pruning, one_begins
+from lineage.hostile import refuse_links
 from lineage.link_types import link_types
 from lineage.provenance import Provenance, RunRecord
 from lineage.run_ids import new_id
@@ -118,6 +120,7 @@ def _create(
     trigger: Mapping[str, Any] | None,
 ) -> Run:
     started = now.astimezone(UTC)
+    refuse_links(workspace, taken.commit)
     with not_while_pruning(workspace), one_begins(workspace):
         run_id = new_id(workspace, case, started)
         run = Run(
@@ -134,6 +137,7 @@ def _create(
         _make_folder(run)
     try:
         with disk.writes("The folder of runs", run.folder.parent):
+            run.logs.mkdir(parents=True, exist_ok=True)  # they tell a run that was made here
             shown = _check_out(run, expose)
             _set_up_dvc(run, shown)
     except BaseException:
@@ -279,6 +283,8 @@ def _commit(run: Run, record: RunRecord) -> str:
 def discard(run: Run) -> None:
     """Remove a run that has not begun: it leaves no tag."""
     _remove(run)
+    with suppress(OSError):
+        run.logs.rmdir()
 
 
 def _remove(run: Run) -> None:

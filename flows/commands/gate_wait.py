@@ -8,9 +8,11 @@ from flows import deploy_claims, workspace
 from flows.budget import seconds
 from flows.cli_words import Answer
 from flows.commands import gate
+from flows.foreign_run import is_own
 from flows.investigation import Say
 from lineage import runs
 from lineage.execute import RUNS
+from lineage.provenance import RunRecord
 from lineage.run_tags import tag_exists
 
 POLL_S = 0.5
@@ -64,7 +66,7 @@ def _ended(root: Path, run: str, event: str | None) -> str | None:
         return None if _is_under_way(root, run) else run
     claim = deploy_claims.read(root, event)
     if claim is None:  # of a clone that has the tags, and not the files
-        told = (one.id for one in runs.list_runs(root) if (one.trigger or {}).get("event") == event)
+        told = (one.id for one in _believed(root) if (one.trigger or {}).get("event") == event)
         return next(told, None)
     if claim.ended and claim.run is None:
         raise NoAnswer(f"The run of event {event} could not begin: {claim.error}")
@@ -73,8 +75,18 @@ def _ended(root: Path, run: str, event: str | None) -> str | None:
 
 def _newest(root: Path, run: str) -> str:
     """Return the last finished run that repeats one, else that one."""
-    again = (one.id for one in runs.list_runs(root) if one.of == run and one.state == "done")
+    again = (one.id for one in _believed(root) if one.of == run and one.state == "done")
     return next(again, run)
+
+
+def _believed(root: Path) -> list[RunRecord]:
+    """Return the runs that may answer: where events are examined, those that were made there.
+
+    A tag can be pushed by whoever may push, and says whatever they like.
+    """
+    listed = runs.list_runs(root)
+    examines = (root / deploy_claims.CLAIMS).is_dir()
+    return [one for one in listed if is_own(root, one)] if examines else listed
 
 
 def _is_under_way(root: Path, run: str) -> bool:

@@ -12,9 +12,9 @@ from flows.reproduce import reproduce as repeat
 from lineage.outputs_compared import StageOutput
 
 
-def reproduce(which: str, say: Callable[[str], None]) -> Answer:
+def reproduce(which: str, say: Callable[[str], None], trusted: bool) -> Answer:
     """Run a run again in a clean clone and compare all that it makes."""
-    result = repeat(workspace.find(Path.cwd()), which, say)
+    result = repeat(workspace.find(Path.cwd()), which, say, trusted=trusted)
     return _data(result), "\n".join(_lines(result)), result.status
 
 

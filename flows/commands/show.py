@@ -1,5 +1,6 @@
 """The commands that look and change nothing."""
 
+import re
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -115,11 +116,41 @@ def _first(sentence: str) -> str:
     return sentence.partition(". ")[0].partition("\n")[0]
 
 
+CLOSED = re.compile(
+    r'<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*<meta http-equiv='
+    r'"Content-Security-Policy" content="default-src \'none\'; [^"<>]*">'
+)
+"""How each page of ours begins: what follows runs no script and asks nobody, whoever wrote it."""
+
+
+class OpenPage(Exception):  # noqa: N818  reads as the fact that it is
+    """A run's page is none of ours, and a browser would obey it."""
+
+    exit_status = 3
+
+
+def _refuse_open(page: Path, run_id: str) -> None:
+    """Refuse a page that a colleague's run brought and that no stage of ours wrote.
+
+    Raises:
+        OpenPage: it does not begin with the policy.
+    """
+    with page.open(encoding="utf-8", errors="replace") as file:
+        head = file.read(4096)
+    found = CLOSED.match(head.lstrip())
+    if not found or "script" in found[0]:
+        raise OpenPage(
+            f"The page of run {run_id} does not begin as pages of assay do: it may run scripts. It "
+            f"is {page}; look at it with an editor, and ask who pushed it."
+        )
+
+
 def report(run_id: str, open_: bool, form: "Form | None") -> Answer:
     """Bring a report out of the cache, and tell it in a few lines where that is asked for."""
     root = workspace.find(Path.cwd())
     record = runs.read_run(root, run_id)
     page = runs.open_artifact(root, record.id, f"cases/{record.case}/{PAGE.path}")
+    _refuse_open(page, record.id)
     if open_:
         webbrowser.open(page.as_uri())
     waiver = waivers.holding(waivers.of_run(root, record.id), record.id, waivers.today())

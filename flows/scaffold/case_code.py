@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flows.case import is_call
 from flows.faults import Faults
+from flows.module_names import parsed
 from flows.scaffold import starters
 from flows.scaffold.asked import Asked, model_of
 from flows.scaffold.set_facts import SetFacts
@@ -104,9 +105,8 @@ def fill_in(asked: Asked, code: Path, sim: SetFacts, slug: str) -> CaseCode:
 
 def _layers(module: Path) -> list[str]:
     """Return the parts that the torch modules of a file give themselves, in the file's order."""
-    try:
-        tree = ast.parse(module.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
+    tree = parsed(module)
+    if tree is None:
         return []
     return [
         target.attr

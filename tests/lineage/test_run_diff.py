@@ -137,9 +137,9 @@ def test_runs_go_by_the_last_and_the_one_before(case: Path):
 
 
 def test_a_tag_that_is_no_run_is_told(case: Path):
-    git(case, "tag", "run/mine")
-    with pytest.raises(RunUnknown, match="holds no record of a run"):
-        compare(case, "mine", "mine")
+    git(case, "tag", "run/20991130T160101-toy-mine")
+    with pytest.raises(RunUnknown, match="holds no record of that run"):
+        compare(case, "2099", "2099")
 
 
 @pytest.mark.parametrize(
