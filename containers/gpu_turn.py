@@ -50,7 +50,10 @@ def gpu_turn(
             yield ()
             return
         with suppress(OSError):  # another user's file: then nobody can say who holds it
-            lock_file().write_text(Owner.me().in_words(), encoding="utf-8")
+            # Not by write_text: meanwhile the file's owner may have put a link in its place.
+            writing = os.open(lock_file(), os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW)
+            with os.fdopen(writing, "w", encoding="utf-8") as file:
+                file.write(Owner.me().in_words())
         yield (handle,)
     finally:
         os.close(handle)

@@ -16,6 +16,7 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 HOSTILE = {
     "aliases of aliases": LAUGHS,
     "deep lists": "a: " + "[" * 3000 + "]" * 3000,
+    "deeper than a person writes": "a: " + "[" * 60 + "]" * 60,
     "deep maps": "a: " + "{a: " * 3000 + "}" * 3000,
     "deep blocks": "\n".join(" " * at + "a:" for at in range(1500)),
     "no such number": 'a: !!int "x"',
