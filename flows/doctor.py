@@ -178,13 +178,17 @@ def _quotas(workspace: Path) -> list[Check]:
         Check(
             name=f"{room.name} quota",
             ok=(room.used_bytes or 0) <= room.quota_bytes,
-            found=f"{_gib(room.used_bytes or 0, 1)} of {_gib(room.quota_bytes, 1)}",
+            found=f"{_size(room.used_bytes or 0)} of {_size(room.quota_bytes)}",
             needed=f"at most what `git config {QUOTAS[room.name]}` says",
             mend="assay prune",
         )
         for room in rooms(workspace)
         if room.quota_bytes is not None
     ]
+
+
+def _size(size_bytes: int) -> str:
+    return _gib(size_bytes, 1) if size_bytes >= 2**30 else f"{size_bytes / 2**20:.1f} MiB"
 
 
 def _links(workspace: Path) -> Check:

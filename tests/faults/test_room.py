@@ -67,6 +67,7 @@ def test_a_quota_holds_though_the_disk_has_room(workspace: Path, name: str):
         fits(workspace, "toy", toy_rows(), everything)
     [check] = doctor._quotas(workspace)
     assert (check.name, check.ok, check.mend) == (f"{name} quota", False, "assay prune")
+    assert ("of 40.0 MiB" if name == "cache" else "of 0.0 MiB") in check.found
     git(workspace, "config", room.QUOTAS[name], "10g")
     fits(workspace, "toy", toy_rows(), never)
     assert [one.ok for one in doctor._quotas(workspace)] == [True]
