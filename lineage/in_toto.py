@@ -85,9 +85,7 @@ def _stage(stage: Provenance) -> dict[str, Any]:
 
 def _dependencies(export: Export) -> list[dict[str, Any]]:
     record = export.record
-    found: list[dict[str, Any]] = [
-        {"name": "commit", "uri": "git+ssh:.", "digest": {"gitCommit": record.commit}}
-    ]
+    found: list[dict[str, Any]] = [{"name": "commit", "digest": {"gitCommit": record.commit}}]
     for path, md5 in export.sources().items():
         # A folder's digest is that of DVC's list of it.
         key = "dvcDirMd5" if md5.endswith(".dir") else "md5"
