@@ -169,8 +169,9 @@ def _run(workspace: Path, index: RunIndex, what: str) -> Sought:
 def _searched(index: RunIndex) -> str:
     """Say what was searched."""
     counts = index.counts()
+    runs = "1 run" if counts["runs"] == 1 else f"{counts['runs']} runs"
     return (
-        f"Searched: {counts['places']} files and folders of {counts['runs']} runs, and "
+        f"Searched: {counts['places']} files and folders of {runs}, and "
         f"{counts['members']} files in those folders."
     )
 

@@ -145,6 +145,9 @@ def _lines(told: _Told) -> Iterator[str]:
 
 def _head(told: _Told) -> Iterator[str]:
     focus, record = told.focus, told.record
+    if told.sought.made:
+        runs = {run for one in told.sought.made for run in one.runs}
+        yield f"an image or a log, of {len(told.sought.made)} executions in runs: {len(runs)}"
     if focus:
         yield f"{focus.path}  {focus.hash}"
         others = [one.path for one in told.sought.places if one != focus]
@@ -155,7 +158,7 @@ def _head(told: _Told) -> Iterator[str]:
                 yield f"{what}  {_listed(runs)}"
     if record:
         verdict = f", gate {record.verdict}" if record.verdict else ""
-        name = "run" if not focus else "told of run"
+        name = "told of run" if focus or told.sought.made else "run"
         yield f"{name}  {record.id}  {record.state}{verdict}"
         yield f"commit  {record.commit[:HASH]}{_dirty(record)}"
 

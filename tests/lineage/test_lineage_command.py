@@ -65,6 +65,17 @@ def test_a_run_says_which_others_hold_what_it_made(runs: tuple[str, str], worksp
     assert told["back"]["run"] == third
 
 
+def test_a_log_is_told_as_one_with_the_executions_that_wrote_it(
+    runs: tuple[str, str], workspace: Path
+):
+    digest = read_run(workspace, runs[0]).stages[0].log_sha256 or ""  # all toy logs are the same
+    _, text, _ = lineage(digest, None, quiet)
+    assert text.splitlines()[:2] == [
+        "an image or a log, of 4 executions in runs: 2",
+        f"told of run  {runs[1]}  done, gate closed",
+    ]
+
+
 def test_a_picture_has_a_box_for_each_stage_and_marks_what_was_asked_for(
     runs: tuple[str, str], workspace: Path, tmp_path: Path
 ):
