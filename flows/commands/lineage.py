@@ -146,8 +146,8 @@ def _lines(told: _Told) -> Iterator[str]:
 def _head(told: _Told) -> Iterator[str]:
     focus, record = told.focus, told.record
     if told.sought.made:
-        runs = {run for one in told.sought.made for run in one.runs}
-        yield f"an image or a log, of {len(told.sought.made)} executions in runs: {len(runs)}"
+        num_runs = len({run for one in told.sought.made for run in one.runs})
+        yield f"an image or a log, of {len(told.sought.made)} executions in runs: {num_runs}"
     if focus:
         yield f"{focus.path}  {focus.hash}"
         others = [one.path for one in told.sought.places if one != focus]
