@@ -243,6 +243,7 @@ def _launch(workspace: Path, host: str, ports: Sequence[int]) -> _Record:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
     ours = {
         "PREFECT_HOME": str(home),
+        "PREFECT_UI_API_URL": "/api",  # the page asks where it came from, and not at Prefect's port
         # Types of credentials and stores for other people's flows: some seconds of a start.
         "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
         # Without this, any web page that the user opens may call the API.
@@ -253,7 +254,6 @@ def _launch(workspace: Path, host: str, ports: Sequence[int]) -> _Record:
     if host not in LOOPBACKS:
         # By the environment: what is an argument, everybody on this machine can read.
         ours["PREFECT_SERVER_API_AUTH_STRING"] = server_auth.make(workspace)
-        ours["PREFECT_UI_API_URL"] = "/api"  # a browser elsewhere asks where the page came from
     shell = ["sh", "-c", LAUNCH, str(home / "server.log"), *command, "--port", str(port)]
     launched = subprocess.run(
         shell,

@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
@@ -206,5 +207,8 @@ def test_prefect_itself_comes_up_keeps_its_files_inside_and_ends(tmp_path, monke
         assert (tmp_path / ".assay" / "prefect" / "prefect.db").exists()
         home = server.environment(url, tmp_path)["PREFECT_HOME"]
         assert home == str(tmp_path / ".assay" / "prefect")
+        # The page in a browser asks the server that it came from, whose port is any.
+        told = build_opener(ProxyHandler({})).open(f"{url.removesuffix('/api')}/ui-settings")
+        assert json.loads(told.read())["api_url"] == "/api"
     finally:
         assert server.stop(tmp_path)
