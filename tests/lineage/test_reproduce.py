@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from toy_repeat import toy_run
 from toy_workspace import FIRST, FakeRunner, dvc, git
 
 from containers.owner import Owner
+from flows.commands import reproduce as command
 from flows.commands.reproduce import _lines, markdown
 from flows.reproduce import (
     NotReproducible,
@@ -124,6 +127,19 @@ def test_what_a_killed_reproduction_left_is_swept_and_a_living_ones_is_not(tmp_p
     os.utime(holders[2], (0, 0))
     sweep(tmp_path)
     assert [holder.exists() for holder in holders] == [False, True, False]
+
+
+def test_one_that_is_told_to_end_ends_as_by_ctrl_c(monkeypatch) -> None:
+    def told_to_end(*_words, **_stated):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(command, "repeat", told_to_end)
+    monkeypatch.setattr(command.workspace, "find", lambda _start: Path())
+    with pytest.raises(KeyboardInterrupt):
+        command.reproduce("latest", print, False)
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_an_engine_that_is_away_is_said_and_nothing_else_stands_in(workspace: Path) -> None:
