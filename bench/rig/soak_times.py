@@ -3,7 +3,7 @@
 import json
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +54,7 @@ def _one(way: Way, root: Path, mother: Mother, client: Any) -> float:
     """Start a run, end it in one way, and return how long its container outlived that."""
     run = mother.start(root, "run", toy_case.CASE, "--isolation", "docker")
     _until(lambda: _is_asleep(root, run))
-    before = _running(root, client)
+    before, dead = _running(root, client), set(root.glob(".assay/runs/*"))
     if way is _both_killed:
         _kill_both(run.pid)
     began = time.monotonic()
@@ -62,7 +62,7 @@ def _one(way: Way, root: Path, mother: Mother, client: Any) -> float:
     _until(lambda: not before & _running(root, client))
     took_s = time.monotonic() - began
     if last is not run:  # the next start goes on to the deaf stage as well
-        _until(lambda: _is_asleep(root, last))
+        _until(lambda: _is_asleep(root, last, dead))
         last.signal(signal.SIGTERM)
     for one in (run, last):
         one.wait()
@@ -118,10 +118,10 @@ def _kill_both(pid: int) -> None:
         psutil.wait_procs([process], 10)
 
 
-def _is_asleep(root: Path, run: Started) -> bool:
+def _is_asleep(root: Path, run: Started, dead: Collection[Path] = ()) -> bool:
     if run.ended.is_set():
         raise RuntimeError(f"the run ended early: {run.err[-600:]}")
-    folders = sorted(root.glob(".assay/runs/*"))
+    folders = sorted({*root.glob(".assay/runs/*")}.difference(dead))
     logs = [root / ".assay/logs" / folder.name / "parity.log" for folder in folders]
     return any(log.exists() and "asleep" in log.read_text(encoding="utf-8") for log in logs)
 
