@@ -12,7 +12,6 @@ from flows.prefect_api import call
 from lineage.provenance import RunRecord
 
 NAME = "assay.deployed"
-ANSWERS = ("assay.gate.open", "assay.gate.closed", "assay.gate.abstained")
 KEPT_D = 7  # Prefect keeps events for as many days
 STORED_WITHIN_S = 30.0
 FORMS = {

@@ -102,14 +102,14 @@ def _object(cache: Path, md5: str, name: str, run_id: str) -> Path:
     path = cache / md5[:2] / md5[2:]
     if not path.exists():
         raise ArtifactMissing(
-            f"The cache has lost {name} of run {run_id}. Bring it from your remote with "
-            f"`dvc fetch --all-tags`, or run the case again."
+            f"The cache has lost {name} of run {run_id}. Bring it from your remote, `assay pull "
+            f"{run_id}`, or make it again: assay rerun {run_id}"
         )
     with path.open("rb") as file:
         found = file_digest(file, "md5").hexdigest()
     if found != md5.partition(".")[0]:
         raise ArtifactMissing(
-            f"The cache holds {name} of run {run_id} damaged: {path}. Remove that file, then bring "
-            "it from your remote with `dvc fetch --all-tags`, or run the case again."
+            f"The cache holds {name} of run {run_id} damaged: {path}. Take it out of there, "
+            f"`assay verify {run_id} --mend`, then `assay pull {run_id}` or `assay rerun {run_id}`."
         )
     return path

@@ -84,11 +84,6 @@ class Kind:
     shape: tuple[int, ...]
     columns: tuple[str, ...]  # of the manifest, beyond the usual
 
-    @property
-    def row_bytes(self) -> int:
-        """The size of a raw sample."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape))
-
 
 KINDS: Mapping[str, Kind] = {
     "pictures": Kind("uint8", (8, 8, 1), ()),

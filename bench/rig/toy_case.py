@@ -7,7 +7,6 @@ the flow, the record, the tag. `bench.rig.toy_assay` is the command line over it
 import contextlib
 import io
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -216,8 +215,3 @@ def environment(root: Path, api: str | None) -> dict[str, str]:
             "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",
         }
     )
-
-
-def remove_cache(root: Path) -> None:
-    """Forget every result."""
-    shutil.rmtree(root / ".dvc/cache", ignore_errors=True)
