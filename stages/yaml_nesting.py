@@ -20,6 +20,16 @@ def is_too_deep(text: str) -> bool:
                 depth -= 1
             if depth > MAX_DEPTH:
                 return True
-    except (yaml.YAMLError, ValueError, RecursionError):  # its parser tells what is wrong with it
-        return False
+    except (yaml.YAMLError, ValueError, RecursionError):
+        # Its parser tells what is wrong with it, unless brackets alone would keep that busy.
+        return _most_open(text) > MAX_DEPTH
     return False
+
+
+def _most_open(text: str) -> int:
+    """Return how many brackets are open at once, whatever they stand in."""
+    most = now = 0
+    for sign in text:
+        now = now + 1 if sign in "[{" else max(0, now - 1) if sign in "]}" else now
+        most = max(most, now)
+    return most

@@ -56,6 +56,9 @@ def test_what_a_person_nests_is_not_too_deep(tmp_path):
     (tmp_path / "case.yaml").write_text(text)
     assert plain(read_yaml(tmp_path / "case.yaml", "case.yaml"))["a"]
     assert is_too_deep(text.replace("[1]", "[[[[[[1]]]]]]"))
+    # Where libyaml gives up before it tells how deep it is: ruamel would go on for half a minute.
+    assert is_too_deep("a: " + "[" * 3000 + "]" * 3000)
+    assert not is_too_deep("a: [1, 2\n" * 40)
 
 
 @pytest.mark.parametrize(
