@@ -16,7 +16,7 @@ from lineage.cache_objects import look, look_at, place
 from lineage.dvc_repo import cache_of
 from lineage.fence import not_while_pruning
 from lineage.objects import DIR, Named, members, run_objects
-from lineage.run_tags import LATEST, PREFIX, RunUnknown, case_of, find
+from lineage.run_tags import LATEST, PREFIX, RunUnknown, case_of, find, that_begin
 
 SHOWN = 5
 _USER = re.compile(r"(?<=://)[^/@\s]+@")
@@ -230,9 +230,7 @@ def _bring_tag(workspace: Path, server: str, which: str) -> str:
     there = [line.split(PREFIX, 1)[1] for line in listed.splitlines() if PREFIX in line]
     named = which.removeprefix("run/")
     words = {LATEST, *map(case_of, there)}
-    exact = [one for one in there if one == named] or [
-        one for one in there if one.startswith(named)
-    ]
+    exact = that_begin(there, named)
     if named in words or "@" in named:
         _git(workspace, server, "fetch", "--quiet", server, f"{PREFIX}*:{PREFIX}*")
     elif len(exact) == 1:

@@ -16,6 +16,8 @@ PRUNED = "refs/tags/pruned/"
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}-[a-z0-9-]+")
 LATEST = "latest"
 SHOWN = 5
+SHORTEST = 8
+"""So much of an id names a run, its day: less, or nothing, would name whichever is there."""
 POSITIONS = {LATEST: 0, "previous": 1}
 """What stands after `CASE@`, and how many finished runs of the case are newer."""
 
@@ -154,7 +156,8 @@ def find(workspace: Path, which: str) -> str:
     Args:
         workspace: the repository.
         which: `latest`: the last finished run; CASE or `CASE@latest`: that of a case;
-            `CASE@previous`: the one before; or an id or its beginning, with or without `run/`.
+            `CASE@previous`: the one before; or an id or its beginning, with or without `run/`; a
+            beginning has at least `SHORTEST` characters.
 
     Raises:
         RunUnknown: none or several do.
@@ -168,9 +171,7 @@ def find(workspace: Path, which: str) -> str:
         return _of_case(done, *named.rsplit("@", 1))
     if named in {run.case for run in done}:
         return _of_case(done, named, LATEST)
-    matching = [run_id for run_id in ids if run_id == named] or [
-        run_id for run_id in ids if run_id.startswith(named)
-    ]
+    matching = that_begin(ids, named)
     if len(matching) == 1:
         return matching[0]
     if not ids:
@@ -181,9 +182,16 @@ def find(workspace: Path, which: str) -> str:
         what = f"{len(matching)} runs begin like this"
     shown = ", ".join((matching or near or ids)[:SHOWN])
     raise RunUnknown(
-        f"Which run? `latest`, CASE, CASE@previous, an id or its beginning; {what}: "
-        f"{shown}. Got: {which}."
+        f"Which run? `latest`, CASE, CASE@previous, an id or its beginning (at least {SHORTEST} "
+        f"characters); {what}: {shown}. Got: {which or 'an empty name'}."
     )
+
+
+def that_begin(ids: list[str], named: str) -> list[str]:
+    """Return the id that is named, or those that begin so; none for too short a beginning."""
+    if named in ids:
+        return [named]
+    return [one for one in ids if len(named) >= SHORTEST and one.startswith(named)]
 
 
 def _of_case(done: list[RunRecord], case: str, word: str) -> str:

@@ -20,7 +20,7 @@ def verify(which: str | None, mend: bool, say: Say) -> Answer:
     """Read every object of one run or of all; `mend` takes what is damaged out of the cache."""
     root = workspace.find(Path.cwd())
     runs.reconcile(root, say)
-    found = verify_run(root, which) if which else verify_runs(root)
+    found = verify_runs(root) if which is None else verify_run(root, which)
     aside = _set_aside(root, found.damaged) if mend else {}
     data: dict[str, Any] = {
         "whole": found.is_whole,

@@ -15,6 +15,7 @@ from toy_workspace import FakeRunner, dvc, git, quiet, toy_rows
 
 from containers.owner import Owner, started
 from containers.reap import LOGS, WORKSPACE_LABEL, label_of
+from flows.commands.verify import verify
 from lineage import runs
 from lineage.artifacts import ArtifactMissing
 from lineage.engine import NOTES, Engine
@@ -112,6 +113,19 @@ def test_a_run_is_read_by_id_beginning_or_latest(workspace: Path):
     assert (listed.id, listed.verdict, listed.stages) == (run.id, "closed", [])
     with pytest.raises(runs.RunUnknown, match=run.id):
         runs.read_run(workspace, "1999")
+    for which in ("", "run/", "2", run.id[:7], f"run/{run.id[:7]}"):  # though one run begins so
+        with pytest.raises(runs.RunUnknown, match=r"at least 8 characters.*Got: ") as refused:
+            runs.read_run(workspace, which)
+        assert refused.value.exit_status == 2
+
+
+def test_an_empty_name_is_verified_as_no_run(workspace: Path, monkeypatch):
+    run = create(workspace)
+    runs.close(run, record(run))
+    monkeypatch.setattr("flows.workspace.find", lambda _start: workspace)
+    assert verify(None, False, print)[2] == 0
+    with pytest.raises(runs.RunUnknown, match="Got: an empty name"):
+        verify("", False, print)
 
 
 def test_a_report_is_brought_out_of_the_cache_and_is_no_link_into_it(workspace: Path):
