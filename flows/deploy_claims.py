@@ -62,7 +62,8 @@ def begun(workspace: Path, claim: Claim, run: str) -> Claim:
 
 def ended(workspace: Path, claim: Claim, error: str | None = None) -> None:
     """Write down that the event is answered, however: it starts nothing any more."""
-    _write(workspace, replace(claim, ended=True, error=error))
+    known = read(workspace, claim.event) or claim  # with the run that it has by now
+    _write(workspace, replace(known, ended=True, error=error))
 
 
 def read(workspace: Path, event: str) -> Claim | None:

@@ -11,7 +11,8 @@ from prefect.types.entrypoint import EntrypointType
 from flows import case_triggers
 from flows.case import LoadedCase
 from flows.deploy_event import NAME
-from flows.served import examine, repeat
+from flows.reproduction import reproduction
+from flows.served import examine
 
 MISSING = "not told"
 """No digest and no commit looks like this: a part that an event lacks is refused by its name."""
@@ -48,7 +49,7 @@ def _examine(loaded: LoadedCase) -> RunnerDeployment:
 
 
 def _repeat(loaded: LoadedCase) -> RunnerDeployment:
-    made = repeat.to_deployment(
+    made = reproduction.to_deployment(
         name=loaded.name,
         description=f"{loaded.case.title}. A run repeated from its tag, with empty caches.",
         parameters={"run": loaded.name},

@@ -4,20 +4,26 @@ A run whose process was killed, or whose server was away, leaves a debt: a file 
 run. It is paid by whoever comes next, so that nothing stays Running for ever.
 """
 
+import json
 import re
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from containers.job import Reason
 from flows.prefect_api import ApiFailed, call
+from flows.server import ServerLost
 from lineage.execute import StageFailed
 from lineage.runs import DEBTS
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
+
+UNTOLD: Final = ".assay/untold"
+"""Events of runs' ends that the server did not take: a file each."""
 
 POLL_S = 2.0
 """How often a run asks whether the UI wants its end; containers are to be dead in 10 s."""
@@ -38,15 +44,38 @@ def reason_of(error: BaseException | None) -> Reason | None:
     return error.exit.reason if isinstance(error, StageFailed) else None
 
 
-def ended(error: BaseException, *, cancelled: bool) -> "State[Any]":
-    """Return Prefect's state of what an error ended, by a name that tells the reasons apart."""
-    from prefect.states import Cancelled, Failed
+@dataclass(frozen=True, slots=True)
+class End:
+    """A state of Prefect that ends a flow run: its type, its name and what it says."""
 
-    message = str(error) or type(error).__name__
+    kind: str
+    name: str
+    message: str
+
+    def state(self) -> "State[Any]":
+        """Return it as a flow returns it."""
+        from prefect.client.schemas.objects import State, StateType
+
+        return State(type=StateType(self.kind), name=self.name, message=self.message)
+
+
+def end_of(
+    run_id: str, gate: Mapping[str, Any], error: BaseException | None, *, cancelled: bool
+) -> End:
+    """Return how a run ended, by a name that tells the reasons apart.
+
+    A closed gate is a good answer: the flow run is completed, and named after its gate.
+    """
+    if error is None:
+        because = f": {gate['because']}" if gate["because"] else ""
+        return End("COMPLETED", f"Gate {gate['verdict']}", f"run {run_id}{because}")
+    message = f"run {run_id}: {str(error) or type(error).__name__}"
     if cancelled:
-        return Cancelled(message=message)
+        return End("CANCELLED", "Cancelled", message)
+    if isinstance(error, ServerLost):
+        return End("CRASHED", "Crashed", message)
     reason = reason_of(error)
-    return Failed(message=message, name=NAMES.get(reason, "Failed") if reason else "Failed")
+    return End("FAILED", NAMES.get(reason, "Failed") if reason else "Failed", message)
 
 
 @contextmanager
@@ -81,12 +110,19 @@ def _state(flow_run_id: str) -> str | None:
     return state["type"] if state else None
 
 
-def owe(workspace: Path, flow_run_id: str | None, kind: str, message: str) -> None:
-    """Write down how a run ended of which the server has not heard; `kind` as Prefect spells it."""
+def owe(workspace: Path, flow_run_id: str | None, end: End) -> None:
+    """Write down how a run ended of which the server has not heard."""
     from lineage import atomic
 
     if flow_run_id:
-        atomic.write(workspace / DEBTS / flow_run_id, f"{kind}\n{message}")
+        atomic.write(workspace / DEBTS / flow_run_id, f"{end.kind} {end.name}\n{end.message}")
+
+
+def owe_event(workspace: Path, event: Mapping[str, Any]) -> None:
+    """Keep an event that the server did not take; its id makes it one, however often it is told."""
+    from lineage import atomic
+
+    atomic.write(workspace / UNTOLD / f"{event['id']}.json", json.dumps(event))
 
 
 def is_busy(error: BaseException) -> bool:
@@ -103,12 +139,12 @@ def settle(workspace: Path) -> list[str]:
     Returns:
         The flow runs that are settled now.
     """
-    debts = sorted((workspace / DEBTS).glob("[!.]*")) if (workspace / DEBTS).is_dir() else []
     settled = []
-    for debt in debts:
+    for debt in _files(workspace / DEBTS):
         try:
-            kind, _, message = debt.read_text("utf-8").partition("\n")
-            state = {"type": kind, "name": kind.title(), "message": message}
+            first, _, message = debt.read_text("utf-8").partition("\n")
+            kind, _, name = first.partition(" ")
+            state = {"type": kind, "name": name or kind.title(), "message": message}
             for flow_run in _open_flow_runs(debt.name):
                 call(f"/flow_runs/{flow_run['id']}/set_state", {"state": state, "force": True})
         except (OSError, ApiFailed) as error:
@@ -116,7 +152,15 @@ def settle(workspace: Path) -> list[str]:
                 continue
         debt.unlink(missing_ok=True)
         settled.append(debt.name)
+    for event in _files(workspace / UNTOLD):
+        with suppress(OSError, ValueError, ApiFailed):
+            call("/events", [json.loads(event.read_text("utf-8"))])
+            event.unlink(missing_ok=True)
     return settled
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("[!.]*")) if folder.is_dir() else []
 
 
 def _open_flow_runs(which: str) -> list[dict[str, Any]]:
@@ -127,4 +171,5 @@ def _open_flow_runs(which: str) -> list[dict[str, Any]]:
         case = which.partition("-")[2].rpartition("-")[0]
         named = {"name": {"any_": [f"{case} {which}"]}}
         found = call("/flow_runs/filter", {"flow_runs": named})
-    return [one for one in found if (one["state"] or {}).get("type") not in OVER]
+    # One that is scheduled is to run anew: a person retried it.
+    return [one for one in found if (one["state"] or {}).get("type") not in OVER | {"SCHEDULED"}]

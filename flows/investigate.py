@@ -53,7 +53,7 @@ def advance(run_id: str, stage: str) -> str:
     validate_parameters=False,
     task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
 )
-def examine_case(case: str, run_id: str) -> State[Any] | None:
+def examine_case(case: str, run_id: str) -> State[Any]:
     """Examine one case; what ends it early is a state, by a name that tells the reasons apart.
 
     The error itself is left with the investigation: Prefect would wrap it.
@@ -65,8 +65,10 @@ def examine_case(case: str, run_id: str) -> State[Any] | None:
         investigation.error = error
         if getattr(error, "exit_status", None) is None and not investigation.cancel.is_set():
             raise  # a fault of ours: Prefect shows where
-        return flow_states.ended(error, cancelled=investigation.was_cancelled(error))
-    return None
+        cancelled = investigation.was_cancelled(error)
+        return flow_states.end_of(run_id, {}, error, cancelled=cancelled).state()
+    gate = investigation.report(ANSWER.path)["gate"]
+    return flow_states.end_of(run_id, gate, None, cancelled=False).state()
 
 
 @flow(

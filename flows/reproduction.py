@@ -1,36 +1,31 @@
-"""The reproduction of a run as a flow: by hand, on a schedule, or after a deploy."""
+"""The reproduction of a run as a flow: on a schedule, or by hand in Prefect's UI."""
 
 from pathlib import Path
+from typing import Any
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
 
 from flows import workspace
 from flows.commands.reproduce import markdown
 from flows.reproduce import reproduce
 
 
-class NotReproduced(Exception):  # noqa: N818 - reads as the fact that it is
-    """A run's repetition differs from it, or broke."""
-
-
-@flow(name="reproduce", flow_run_name="reproduce {which}", persist_result=False)
-def reproduction(which: str = "latest", root: str | None = None) -> str:
-    """Repeat a run from its tag in a clean clone, and compare what it makes.
+@flow(name="reproduce", flow_run_name="{run}", persist_result=False)
+def reproduction(run: str = "latest") -> State[Any]:
+    """Repeat a run in a clean clone with empty caches: does every output come out the same?
 
     Args:
-        which: an id or its beginning, `latest`, CASE, or `CASE@previous`.
-        root: the workspace; by default the one that this process stands in.
-
-    Returns:
-        The id of the run that repeats it. It fails where an output differs.
+        run: An id or its beginning, a case (its last finished run), CASE@previous, or latest.
     """
     log = get_run_logger()
-    found = Path(root) if root else workspace.find(Path.cwd())
-    result = reproduce(found, which, lambda line: log.info("%s", line))
+    result = reproduce(workspace.find(Path.cwd()), run, lambda line: log.info("%s", line))
     create_markdown_artifact(
         markdown(result), key="reproduction", description=f"{result.of.id}: {result.sentence}"
     )
+    told = f"run {result.of.id} as {result.run.id}: {result.sentence}"
     if result.status:
-        raise NotReproduced(f"{result.of.id}: {result.sentence}")
-    return result.run.id
+        return Failed(name="Differs" if result.status == 1 else "Failed", message=told)
+    return Completed(name="The same", message=told)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows import deploy_event, looks_ledger, notify
+from flows import deploy_event, flow_states, looks_ledger, notify
 from flows.case import LoadedCase
 from flows.investigation import Say
 from flows.prefect_api import ApiFailed, call
@@ -17,8 +17,10 @@ def tell(workspace: Path, loaded: LoadedCase, record: RunRecord, say: Say) -> No
         return  # a repetition: whoever wants to know of this end was told of the run itself
     counted = looks_ledger.counted(record, runs.list_runs(workspace))
     serves = record.verdict == "open" and not (counted and counted.overspends)
+    event = deploy_event.answer(record, serves=serves)
     try:
-        call("/events", [deploy_event.answer(record, serves=serves)], timeout_s=5.0)
+        call("/events", [event], timeout_s=5.0)
     except ApiFailed as error:
-        say(f"No event of this run's end: {error}")
+        flow_states.owe_event(workspace, event)
+        say(f"The event of this run's end is told later: {error}")
     notify.tell(workspace, loaded, record, say)

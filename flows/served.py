@@ -1,23 +1,24 @@
-"""The flows that `assay serve` starts: `assay run` and `assay reproduce`, with the UI's params."""
+"""The flow by which `assay serve` examines a case: `assay run` with the UI's params."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
-from prefect.states import Cancelled, Completed, Failed
+from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows import current, deploy_claims, guard, notify, run_end, workspace
+from flows import deploy_claims, notify, whole_run, workspace
 from flows.budget import stated
 from flows.case import LoadedCase, load_case
 from flows.deploy_event import Deploy
 from flows.investigate import WORKERS, investigate
 from flows.investigation import Investigation, Say, begin
-from flows.reproduce import reproduce
+from flows.server import ServerLost
 from lineage import runs
-from lineage.provenance import RunRecord
 
 
 @flow(
@@ -47,68 +48,69 @@ def examine(  # noqa: PLR0917  each is a field of the form in the UI
     root, say = workspace.find(Path.cwd()), get_run_logger().info
     told = {"case": case, "model": model, "digest": digest, "commit": commit}
     deploy = Deploy.of(told) if model or digest or commit else None
-    claim = None
-    if deploy:
-        claim = deploy_claims.take(root, deploy, _flow_run_id())
-        if claim is None:
-            other = deploy_claims.read(root, deploy.id)
-            has = f"run {other.run}" if other and other.run else "another flow run"
-            return Completed(name="Told before", message=f"Event {deploy.id}: {has} has it.")
-    try:
-        investigation = _begin(case, isolation, budget, deploy, say)
-    except Exception as error:
-        if claim:
-            deploy_claims.ended(root, claim, str(error))
-        raise
-    if claim:
-        claim = deploy_claims.begun(root, claim, investigation.run.id)
-    record = _follow(investigation)
-    if claim:
-        deploy_claims.ended(root, claim)
-    run_end.tell(root, investigation.loaded, record, say)
-    return _state(record)
+    claim = deploy_claims.take(root, deploy, _flow_run_id()) if deploy else None
+    if deploy and claim is None:
+        return _told_before(root, deploy)
+    asked = _Asked(root, case, isolation, budget, deploy, claim)
+    ended = whole_run.go(
+        root, partial(asked.begin, say), _follow, say, told=False, concluded=asked.answered
+    )
+    return ended.end.state()
 
 
-def _begin(
-    case: str, isolation: str, budget: str | None, deploy: Deploy | None, say: Say
-) -> Investigation:
-    root = workspace.find(Path.cwd())
-    runs.reconcile(root, say)
-    loaded = load_case(root, case)
-    if deploy:
-        release = loaded.case.release
-        isolation = release.isolation if isolation == "auto" else isolation
-        budget = budget or release.budget
-    try:
-        time = stated(budget) if budget else loaded.case.budget
-        return begin(root, case, isolation, say, time, trigger=_trigger(loaded, deploy))
-    except Exception as error:
-        notify.tell_unbegun(root, loaded, error, say)
-        raise
+def _told_before(root: Path, deploy: Deploy) -> State[Any]:
+    other = deploy_claims.read(root, deploy.id)
+    has = f"run {other.run}" if other and other.run else "another flow run"
+    return Completed(name="Told before", message=f"Event {deploy.id}: {has} has it.")
 
 
-def _follow(investigation: Investigation) -> RunRecord:
-    """Run the stages in this flow run, and end the run whatever became of them."""
-    error: BaseException | None = None
-    run_id = current.register(investigation)
-    with guard.guarded(investigation.run.workspace):
+def _follow(investigation: Investigation) -> None:
+    """Run the stages in this flow run; Prefect hears of the end when the flow returns it."""
+    investigate.fn(investigation.loaded.name, investigation.run.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a flow run is to examine, and for which event."""
+
+    root: Path
+    case: str
+    isolation: str
+    budget: str | None
+    deploy: Deploy | None
+    claim: deploy_claims.Claim | None
+
+    def begin(self, say: Say) -> Investigation:
+        """Open the run, and write down that the event has it; what keeps it from that is told."""
+        loaded = None
         try:
-            investigate.fn(investigation.loaded.name, run_id)
-        except BaseException as broken:  # noqa: BLE001  told to the record, then to the server
-            error = broken
-        finally:
-            current.forget(run_id)
-        return investigation.conclude(error)
+            runs.reconcile(self.root, say)
+            loaded = load_case(self.root, self.case)
+            investigation = self._open(loaded, say)
+        except Exception as error:
+            if self.claim:
+                deploy_claims.ended(self.root, self.claim, str(error))
+            if loaded:
+                notify.tell_unbegun(self.root, loaded, error, say)
+            raise
+        if self.claim:
+            deploy_claims.begun(self.root, self.claim, investigation.run.id)
+        return investigation
 
+    def _open(self, loaded: LoadedCase, say: Say) -> Investigation:
+        isolation, budget = self.isolation, self.budget
+        if self.deploy:
+            release = loaded.case.release
+            isolation = release.isolation if isolation == "auto" else isolation
+            budget = budget or release.budget
+        time = stated(budget) if budget else loaded.case.budget
+        trigger = _trigger(loaded, self.deploy)
+        return begin(self.root, self.case, isolation, say, time, trigger=trigger)
 
-def _state(record: RunRecord) -> State[Any]:
-    """Name the flow run's end: a closed gate is a good answer, told by its name."""
-    if record.state == "cancelled":
-        return Cancelled(message=f"run {record.id}")
-    if record.state == "failed":
-        return Failed(message=f"run {record.id}: {record.error}")
-    because = f": {record.because}" if record.because else ""
-    return Completed(name=f"Gate {record.verdict}", message=f"run {record.id}{because}")
+    def answered(self, ended: whole_run.Ended) -> None:
+        """Write down that the event has its answer; one that the server was lost to has none."""
+        if self.claim and not isinstance(ended.error, ServerLost):
+            deploy_claims.ended(self.root, self.claim)
 
 
 def _trigger(loaded: LoadedCase, deploy: Deploy | None) -> dict[str, Any]:
@@ -129,17 +131,3 @@ def _flow_run() -> Any:
 
 def _flow_run_id() -> str:
     return str(_flow_run().id)
-
-
-@flow(name="reproduce", flow_run_name="{run}", persist_result=False)
-def repeat(run: str) -> State[Any]:
-    """Repeat a run in a clean clone with empty caches: does every output come out the same?
-
-    Args:
-        run: An id, a case (its last finished run), or CASE@previous.
-    """
-    result = reproduce(workspace.find(Path.cwd()), run, get_run_logger().info)
-    told = f"run {result.of.id} as {result.run.id}: {result.sentence}"
-    if result.status > 1:
-        return Failed(message=told)
-    return Completed(name="Differs" if result.status else "The same", message=told)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.owner import Owner, started
-from flows import deploy_claims
+from flows import deploy_claims, flow_states
 from flows.deploy_event import Deploy, NotADeploy, told_events
 from flows.investigation import Say
 from flows.prefect_api import ApiFailed, call
@@ -28,7 +28,7 @@ from lineage.run_tags import tag_exists
 
 ENGINE = (sys.executable, "-m", "prefect.engine")
 """What Prefect's own workers start: it runs the flow run that PREFECT__FLOW_RUN_ID names."""
-FLOWS = {True: "flows.served.repeat", False: "flows.served.examine"}
+FLOWS = {True: "flows.reproduction.reproduction", False: "flows.served.examine"}
 """By PREFECT__FLOW_ENTRYPOINT: else the server's deployment would say which code runs here."""
 
 TICK_S = 1.0
@@ -70,6 +70,7 @@ class Serving:
 
     def reconcile(self) -> None:
         """Close what died while nobody looked: after a reboot nothing stays Running for ever."""
+        flow_states.settle(self.workspace)  # first: what is known of their ends is more
         for run in self._flow_runs(OPEN):
             if self._note(run["id"]).exists():
                 continue  # `_watch` sees to it
@@ -101,6 +102,7 @@ class Serving:
 
     def sweep(self) -> None:
         """Start what an event should have: it came while nobody listened, or its run died."""
+        flow_states.settle(self.workspace)
         now = datetime.now(UTC)
         runs: dict[str, list[dict[str, Any]]] = {}
         for run in self._flow_runs(None):
@@ -148,10 +150,11 @@ class Serving:
         }
         due: list[dict[str, Any]] = call("/deployments/get_scheduled_flow_runs", asked)
         due.sort(key=lambda run: str(run["expected_start_time"]))
-        last = {run["deployment_id"]: run["id"] for run in due if run["auto_scheduled"]}
+        timed = [run for run in due if run["auto_scheduled"] and not _is_retried(run)]
+        last = {run["deployment_id"]: run["id"] for run in timed}
         found = []
         for run in due:
-            if run["auto_scheduled"] and last[run["deployment_id"]] != run["id"]:
+            if run in timed and last[run["deployment_id"]] != run["id"]:
                 # Hours that passed while nobody served: one examination makes up for all of them.
                 self._set(run["id"], "CANCELLED", "Skipped", "A later hour has come.")
             elif not self._note(run["id"]).exists():
@@ -202,10 +205,13 @@ class Serving:
                 note.unlink()
 
     def _look_after(self, note: Path) -> None:
+        owner = _owner(note)
+        lives = owner is not None and not owner.is_dead()
+        if not lives:
+            flow_states.settle(self.workspace)  # the server may not have heard how it ended
         run = call(f"/flow_runs/{note.stem}")
         kind = run["state"]["type"]
-        owner = _owner(note)
-        if owner and not owner.is_dead():
+        if owner and lives:
             if kind == "CANCELLING":
                 self._cancel(note.stem, owner.pid)
             return
@@ -277,6 +283,10 @@ def _owner(note: Path) -> Owner | None:
         return Owner.parse(json.loads(note.read_text(encoding="utf-8"))["owner"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+
+
+def _is_retried(run: dict[str, Any]) -> bool:
+    return bool(run["state"]["name"] == "AwaitingRetry")  # a person wants this very one
 
 
 def _is_missed(

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
 
-from flows import flow_states, guard, looks_ledger, run_end, server, workspace
+from flows import flow_states, looks_ledger, server, whole_run, workspace
 from flows.case import load_case
 from flows.cli_words import CANCELLED, USAGE, Answer, status_of
 from flows.investigation import Investigation, Say, begin, exit_status
@@ -42,8 +42,8 @@ def run_begun(root: Path, start: Callable[[], Investigation], say: Say) -> Answe
         api = server.ensure(root, say)
         os.environ.update(server.environment(api, root))
         flow_states.settle(root)
-        with guard.guarded(root):
-            return _run_guarded(root, start, say)
+        ended = whole_run.go(root, partial(_started, start, say), _in_prefect, say, told=True)
+        return _answer(root, ended.record, ended.error)
 
 
 @contextmanager
@@ -56,21 +56,12 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _run_guarded(root: Path, start: Callable[[], Investigation], say: Say) -> Answer:
+def _started(start: Callable[[], Investigation], say: Say) -> Investigation:
     _warm_up()
     investigation = start()
-    try:
-        where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
-        say(f"run {investigation.run.id} in {where}, budget {investigation.cut.budget.text}")
-        error = _follow(investigation)
-        record = investigation.conclude(error)
-    except BaseException as broken:
-        investigation.conclude(broken)
-        raise
-    finally:
-        os.chdir(root)
-    run_end.tell(root, investigation.loaded, record, say)
-    return _answer(root, record, error)
+    where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
+    say(f"run {investigation.run.id} in {where}, budget {investigation.cut.budget.text}")
+    return investigation
 
 
 def _warm_up() -> None:
@@ -86,29 +77,12 @@ def _warm_up() -> None:
     load.start()
 
 
-def _follow(investigation: Investigation) -> BaseException | None:
-    """Run the flow and return what ended it, if anything did."""
-    from flows import current
-
-    gc.freeze()
-    gc.enable()
-    current.register(investigation)
-    try:
-        _in_prefect(investigation)
-    except (Exception, KeyboardInterrupt) as broken:  # noqa: BLE001  told to the record, then to the person
-        error = investigation.error or broken
-        if server.answers() and not flow_states.is_busy(error):
-            return error
-        return _without_server(investigation, error)
-    finally:
-        current.forget(investigation.run.id)
-    return investigation.error
-
-
 def _in_prefect(investigation: Investigation) -> None:
     """Run the flow; a server that has too much to do for a new one is asked again for a while."""
     from flows.investigate import examine_case
 
+    gc.freeze()
+    gc.enable()
     give_up = monotonic() + BUSY_S
     while True:
         try:
@@ -120,19 +94,6 @@ def _in_prefect(investigation: Investigation) -> None:
             sleep(1.0)
         else:
             return
-
-
-def _without_server(investigation: Investigation, error: BaseException) -> BaseException | None:
-    """Judge a run whose server went away: all that it was needed for may have been done."""
-    known = investigation.run.workspace, investigation.flow_run_id
-    whole = investigation.finished and investigation.error is None
-    if whole and not isinstance(error, KeyboardInterrupt):
-        flow_states.owe(*known, "COMPLETED", "The server was away when it ended.")
-        investigation.say("Prefect's server is away; it is told by the next run")
-        return None
-    flow_states.owe(*known, "CRASHED", "The server was away when it ended.")
-    ours = status_of(error) is None and not investigation.cancel.is_set()
-    return server.ServerLost() if ours else error
 
 
 def _next(record: RunRecord, status: int) -> str:

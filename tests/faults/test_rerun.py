@@ -11,7 +11,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "e2e")]
 
 from clone import Clone, make_clone  # noqa: E402
 
-from flows import current, repeat, server, workspace  # noqa: E402
+from flows import current, repeat, run_end, server, workspace  # noqa: E402
 from flows.begin_again import begin_again  # noqa: E402
 from flows.case import load_case  # noqa: E402
 from flows.commands import run as command  # noqa: E402
@@ -163,12 +163,15 @@ def test_the_command_repeats_a_run_and_tells_what_became_of_it(clone, first, mon
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setattr(command, "_warm_up", lambda: None)
 
-    def follow(investigation: Investigation) -> NotInTime:
+    monkeypatch.setattr(server, "answers", lambda: True)
+    monkeypatch.setattr(run_end, "tell", lambda *_: None)
+
+    def follow(investigation: Investigation) -> None:
         for name in SOME:
             investigation.advance(name)
-        return NotInTime("Far enough.")
+        raise NotInTime("Far enough.")
 
-    monkeypatch.setattr(command, "_follow", follow)
+    monkeypatch.setattr(command, "_in_prefect", follow)
     asked = {"stage": "collect-candidate", "only_failed": False, "isolation": None, "budget": None}
     data, text, status = rerun(first.id, asked, print)
     assert (status, data["of"], data["ran"]) == (3, first.id, ["collect-candidate"])

@@ -23,13 +23,27 @@ from clone import Clone, make_clone
 
 from containers.owner import Owner
 
-DEADLINE_S = 240.0
+DEADLINE_S = 900.0  # on a machine with much else to do
 CANARY = "c4nary-webhook-address"
-TRIGGERS = """
-schedule: {cron: "0 6 * * 1", timezone: Europe/Berlin}
-reproduce: {cron: "0 2 * * sun"}
-release: {isolation: process}
-notify: {webhook: .assay/secrets/webhook, on: [open, closed, failed]}
+SECRETS = {"PREFECT_API_KEY": "c4nary-api-key", "DEPLOY_TOKEN": "c4nary-deploy-token"}
+"""What stands in the environment of all that is started here."""
+
+HELD = """
+def from_buffer(raw):
+    if __import__("os").path.exists({flag!r}):
+        raise RuntimeError("the port has no memory left")
+"""
+"""The deployed side's step fails as long as a file is there: a fault of the world, not of code."""
+
+COMMAND = ["sh", "-c", 'echo "$ASSAY_STATE $ASSAY_VERDICT" >> .assay/called; env >> .assay/env']
+TRIGGERS = f"""
+schedule: {{cron: "0 6 * * 1", timezone: Europe/Berlin}}
+reproduce: {{cron: "0 2 * * sun"}}
+release: {{isolation: process}}
+notify:
+  webhook: .assay/secrets/webhook
+  command: {json.dumps(COMMAND)}
+  on: [open, closed, failed]
 """
 
 
@@ -42,11 +56,16 @@ class Site:
     server: dict = field(default_factory=dict)
     serving: subprocess.Popen | None = None
     said: Path = Path()
-    canary: str = CANARY  # part of the chat's address
+    secrets: tuple[str, ...] = (CANARY, *SECRETS.values())  # the chat's address, and the rest
 
     @property
     def root(self) -> Path:
         return self.clone.root
+
+    @property
+    def flag(self) -> Path:
+        """While this file is there, the deployed side of the toy fails."""
+        return self.root.parent / "hold"
 
     @property
     def auth(self) -> str:
@@ -61,12 +80,13 @@ class Site:
         data = None if body is None else json.dumps(body).encode()
         url = self.server["api_url"] + path
         asked = urllib.request.Request(url, data=data, headers=headers, method=method)  # noqa: S310
-        for _ in range(20):
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
             try:
                 with urllib.request.urlopen(asked, timeout=30) as answer:  # noqa: S310
                     return json.loads(answer.read() or b"null")
-            except urllib.error.HTTPError as error:
-                if error.code != 503:  # its database is busy
+            except OSError as error:  # its database is busy, or it is about to come back
+                if getattr(error, "code", 503) != 503:
                     raise
                 time.sleep(0.5)
         raise AssertionError(path)
@@ -113,6 +133,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     root.mkdir()
     clone = make_clone(root, "")
     del clone.environment["PREFECT_API_URL"]  # it has a server of its own
+    clone.environment.update(SECRETS)
+    clone.edit(
+        "cases/toy/code/toy_steps.py",
+        "\ndef from_buffer(raw):\n",
+        HELD.format(flag=str(root.parent / "hold")),
+    )
     told: list[str] = []
 
     class Chat(BaseHTTPRequestHandler):
@@ -130,6 +156,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         secrets = root / ".assay/secrets"
         secrets.mkdir(parents=True)
         (secrets / "webhook").write_text(f"http://127.0.0.1:{web.server_port}/{CANARY}\n")
+        (root / ".assay/allowed_commands").write_text(json.dumps(COMMAND) + "\n")
         os.chmod(secrets / "webhook", 0o600)  # noqa: PTH101  as a person would
         case = root / "cases/toy/case.yaml"
         case.write_text(case.read_text() + TRIGGERS)

@@ -1,10 +1,15 @@
 """What case.yaml says of runs that start by themselves, and what it may not say."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
+from flows.case import load_case
 from flows.case_triggers import Notify, Release, Schedule
+from flows.course import Course
 from flows.faults import Faults, validate
+from flows.plan import plan
 
 
 @pytest.mark.parametrize(
@@ -64,3 +69,13 @@ def test_an_address_in_the_case_is_refused_and_not_repeated():
         assert "write the address into a file" in str(refused.value)
     with pytest.raises(Faults, match="state webhook"):
         validate(Notify, {"on": ["open"]}, {}, "case.yaml")
+
+
+def test_a_release_asks_first_what_the_gate_asks():
+    rows = plan(load_case(Path(__file__).parents[2], "digits"))
+    order = Course(rows, release=True).order
+    first = {"contract", "parity", "evaluate", "features", "predict-candidate"}
+    last = {"inputs", "alter", "field", "mitigate", "probe", "since"}
+    assert max(map(order.index, first)) < min(map(order.index, last))
+    assert order[-3:] == ("diagnose", "gate", "report")
+    assert sorted(order) == sorted(Course(rows).order)

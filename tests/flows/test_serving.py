@@ -250,3 +250,31 @@ def test_an_event_that_can_start_nothing_is_told_once(tmp_path, api):
     assert "no case that is served here: other" in said[0]
     assert "digest: expected sha256" in said[1]
     assert api.created == []
+
+
+def test_an_event_has_one_run_until_that_died_without_an_end(tmp_path):
+    (tmp_path / ".assay").mkdir()
+    claim = deploy_claims.take(tmp_path, DEPLOY, "one")
+    assert deploy_claims.take(tmp_path, DEPLOY, "two") is None
+    assert deploy_claims.take(tmp_path, DEPLOY, "one") is None  # it is under way
+    deploy_claims.begun(tmp_path, claim, "a run")
+    file = tmp_path / f".assay/deploys/{DEPLOY.id}.json"
+    known = json.loads(file.read_text())
+    dead = str(Owner.me()).rpartition("|")[0] + "|0"
+    file.write_text(json.dumps({**known, "owner": dead}))
+    other = deploy_claims.take(tmp_path, DEPLOY, "two")
+    assert (other.flow_run_id, other.run) == ("two", None)
+    deploy_claims.ended(tmp_path, deploy_claims.begun(tmp_path, other, "another run"))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "owner": dead}))
+    assert deploy_claims.take(tmp_path, DEPLOY, "three") is None
+    assert deploy_claims.take(tmp_path, DEPLOY, "two") is not None  # a person retried it in the UI
+    file.write_text("{")
+    assert deploy_claims.read(tmp_path, DEPLOY.id) is None
+
+
+def test_one_that_a_person_retried_is_not_skipped_for_a_later_hour(served, api):
+    for hour in ("06", "07"):
+        api.add(hour, "SCHEDULED", auto_scheduled=True)
+    api.runs["06"]["state"]["name"] = "AwaitingRetry"
+    served.tick()
+    assert sorted(served.children) == ["06", "07"]
