@@ -42,13 +42,15 @@ def _install(context: click.Context, _option: click.Parameter, repository: str |
 @click.option("--model", required=True, metavar="VERSION", help="The model's, as in 1.4.2.")
 @click.option("--digest", required=True, metavar="sha256:...", help="The image's.")
 @click.option("--commit", required=True, metavar="COMMIT", help="What it was built from.")
+@click.option("--again", is_flag=True, help="Examine it once more, though it has an answer.")
 @as_json
-def deployed(case: str, model: str, digest: str, commit: str, json_: bool) -> None:
+def deployed(case: str, again: bool, json_: bool, **told: str) -> None:
     """Say that CASE's model is about to serve: the gate is asked, see `assay gate --wait`.
 
-    The same words told twice start one run. Exit status 3: the server did not take the event.
+    The same words told twice start one run, unless they say --again. Exit status 3: the server did
+    not take the event.
     """
-    answer(json_, "deployed", "deployed", case, model, digest, commit)
+    answer(json_, "deployed", "deployed", {"case": case, **told}, again)
 
 
 @click.command()

@@ -14,6 +14,12 @@ from lineage import atomic
 CLAIMS = ".assay/deploys"
 
 
+class UnderWay(Exception):  # noqa: N818  reads as the fact that it is
+    """An event cannot be asked again, as its run has not ended."""
+
+    exit_status = 2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What `.assay/deploys/<event>.json` says: files outlive serve, the server and a reboot."""
@@ -64,6 +70,23 @@ def ended(workspace: Path, claim: Claim, error: str | None = None) -> None:
     """Write down that the event is answered, however: it starts nothing any more."""
     known = read(workspace, claim.event) or claim  # with the run that it has by now
     _write(workspace, replace(known, ended=True, error=error))
+
+
+def reopen(workspace: Path, event: str) -> None:
+    """Let an event that has an answer be asked once more.
+
+    Raises:
+        UnderWay: a run is about to answer it.
+    """
+    with _alone(workspace):
+        found = read(workspace, event)
+        if found is None or found.is_open():
+            return
+        if not found.ended:
+            raise UnderWay(f"Run {found.run or 'of event ' + event} has not ended: wait for it.")
+        _write(
+            workspace, replace(found, owner="", flow_run_id="", run=None, ended=False, error=None)
+        )
 
 
 def read(workspace: Path, event: str) -> Claim | None:

@@ -3,14 +3,18 @@
 import os
 import shlex
 import shutil
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
-from flows import deploy_claims, server, workspace
-from flows.case import load_case
+from flows import deploy_claims, looks_ledger, server, workspace
+from flows.case import LoadedCase, load_case
 from flows.cli_words import BROKE, Answer
 from flows.deploy_event import Deploy, NotStored, raise_event
-from flows.prefect_api import ApiFailed
+from flows.plan import named, plan
+from flows.prefect_api import ApiFailed, call
 from lineage import git
+from lineage.run_tags import list_looks
 
 HOOK = Path(__file__).parents[1] / "hooks/post-receive"
 
@@ -21,24 +25,69 @@ class HookRefused(Exception):  # noqa: N818  reads as the fact that it is
     exit_status = 2
 
 
-def deployed(case: str, model: str, digest: str, commit: str) -> Answer:
-    """Raise the event that starts an examination of CASE in its release form."""
+def deployed(told: Mapping[str, str], again: bool) -> Answer:
+    """Raise the event that starts an examination of a case in its release form.
+
+    Raises:
+        UnderWay: it is to be asked again, and has not been answered yet.
+    """
     root = workspace.find(Path.cwd())
-    deploy = Deploy.of({"case": case, "model": model, "digest": digest, "commit": commit})
-    load_case(root, case)
+    deploy = Deploy.of(told)
+    loaded = load_case(root, deploy.case)
     before = deploy_claims.read(root, deploy.id)
     data = {"event": deploy.id, "raised": True, "run": before and before.run}
     try:
         _reach(root)
-        raise_event(deploy)
+        if before and again:
+            _ask_again(root, deploy)
+            data["run"] = None
+        else:
+            raise_event(deploy)
     except (ApiFailed, NotStored) as error:
-        again = f"{error} Not raised. Once `assay serve` runs: {shlex.join(deploy.words())}"
-        return {**data, "raised": False, "error": again, "status": BROKE}, again, BROKE
-    text = f"event    {deploy.id}\nanswer   assay gate --wait --event {deploy.id}"
-    if before:
-        has = f"run {before.run}" if before.run else "a run"
-        text = f"told before: {has} has it\n{text}"
-    return data, text, 0
+        words = shlex.join([*deploy.words(), *(["--again"] if again else [])])
+        text = f"{error} Not raised. Once `assay serve` runs: {words}"
+        return {**data, "raised": False, "error": text, "status": BROKE}, text, BROKE
+    lines = [] if again else _told_before(before, deploy)
+    look = _look(root, loaded)
+    lines += [f"event    {deploy.id}", *([f"look     {look}"] if look else [])]
+    lines.append(f"answer   assay gate --wait --event {deploy.id}")
+    return {**data, "look": look}, "\n".join(lines), 0
+
+
+def _ask_again(root: Path, deploy: Deploy) -> None:
+    """Start another flow run of an event that the server knows, and starts nothing for."""
+    deployment = call(f"/deployments/name/investigate/{deploy.case}")["id"]
+    deploy_claims.reopen(root, deploy.id)
+    body = {"parameters": asdict(deploy), "state": {"type": "SCHEDULED"}}
+    call(f"/deployments/{deployment}/create_flow_run", body)
+
+
+def _told_before(before: deploy_claims.Claim | None, deploy: Deploy) -> list[str]:
+    if before is None:
+        return []
+    has = f"run {before.run}" if before.run else "a run"
+    if not before.ended:
+        return [f"told before: {has} has it"]
+    again = shlex.join([*deploy.words(), "--again"])
+    return [f"told before: {has} has answered it. To ask once more: {again}"]
+
+
+def _look(root: Path, loaded: LoadedCase) -> str | None:
+    """Say which look at the held-out rows new answers would be, if it is not stated."""
+    records = list_looks(root)
+    own = [one for one in records if one.case == loaded.name and one.look and one.look["answers"]]
+    if not own:
+        return None
+    last = max(own, key=lambda one: one.started)
+    number = looks_ledger.next_look((last.look or {})["rows"], records)
+    stated = named(plan(loaded), "gate").params["look"]
+    if number <= (stated or 1):
+        return None
+    return (
+        f"if it answers otherwise than all before, it is look {number} at the same held-out rows; "
+        f"stated: {stated or 'none'}. An open gate lets it serve only if case.yaml states it: "
+        f"params: {{gate: {{look: {number}}}}}"
+    )
 
 
 def _reach(root: Path) -> None:

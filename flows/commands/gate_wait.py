@@ -1,6 +1,7 @@
 """`assay gate --wait`: a step of CI that ends when the gate has answered, as the gate answered."""
 
 import re
+import shlex
 import time
 from pathlib import Path
 
@@ -69,8 +70,16 @@ def _ended(root: Path, run: str, event: str | None) -> str | None:
         told = (one.id for one in _believed(root) if (one.trigger or {}).get("event") == event)
         return next(told, None)
     if claim.ended and claim.run is None:
-        raise NoAnswer(f"The run of event {event} could not begin: {claim.error}")
+        raise NoAnswer(_unbegun(claim))
     return _newest(root, claim.run) if claim.ended and claim.run else None
+
+
+def _unbegun(claim: deploy_claims.Claim) -> str:
+    again = shlex.join([*claim.deploy.words(), "--again"])
+    return (
+        f"The run of event {claim.event} could not begin: {claim.error} Mend that, then ask once "
+        f"more: {again}"
+    )
 
 
 def _newest(root: Path, run: str) -> str:

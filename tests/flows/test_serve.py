@@ -338,9 +338,9 @@ def test_what_died_with_serve_is_closed_and_what_came_meanwhile_runs(site):
 
 def test_a_server_that_dies_under_a_run_hears_of_its_end_when_it_is_back(site):
     port(site, "decode")
-    deploy = Deploy(case="toy", model="3.1", digest=DIGEST, commit=head(site))
+    deploy = Deploy(case="toy", model="3.0", digest=DIGEST, commit=head(site))
     before = runs_of(site, deploy.id)
-    assert site.json(*told("3.1", head(site)), status=0)["event"] == deploy.id
+    assert site.json(*told("3.0", head(site)), "--again", status=0)["event"] == deploy.id
     [folder] = site.until(lambda: [*site.root.glob(".assay/runs/*/flow_run")], "it runs")
     flow_run = folder.read_text()
     os.killpg(os.getpgid(site.server["pid"]), signal.SIGKILL)

@@ -272,6 +272,19 @@ def test_an_event_has_one_run_until_that_died_without_an_end(tmp_path):
     assert deploy_claims.read(tmp_path, DEPLOY.id) is None
 
 
+def test_an_event_that_has_an_answer_is_asked_once_more_and_one_under_way_is_not(tmp_path):
+    (tmp_path / ".assay").mkdir()
+    claim = deploy_claims.take(tmp_path, DEPLOY, "one")
+    with pytest.raises(deploy_claims.UnderWay, match="has not ended: wait for it"):
+        deploy_claims.reopen(tmp_path, DEPLOY.id)
+    deploy_claims.ended(tmp_path, claim, "its case had a fault")
+    assert deploy_claims.take(tmp_path, DEPLOY, "two") is None
+    deploy_claims.reopen(tmp_path, DEPLOY.id)
+    assert deploy_claims.read(tmp_path, DEPLOY.id).is_open()
+    again = deploy_claims.take(tmp_path, DEPLOY, "two")
+    assert (again.run, again.ended, again.error) == (None, False, None)
+
+
 def test_one_that_a_person_retried_is_not_skipped_for_a_later_hour(served, api):
     for hour in ("06", "07"):
         api.add(hour, "SCHEDULED", auto_scheduled=True)
