@@ -8,6 +8,7 @@ from flows.plan import upstream
 from lineage import runs
 from lineage.provenance import Provenance, RunRecord
 from lineage.row import Row
+from lineage.run_tags import LATEST
 
 FINISHED = ("unchanged", "restored", "ran")
 
@@ -63,13 +64,14 @@ def _after(rows: tuple[Row, ...], name: str) -> set[str]:
 
 
 def repeat_of(root: Path, which: str, stage: str | None, *, only_failed: bool) -> Repeat:
-    """Return what is to be repeated.
+    """Return what is to be repeated; `latest` and CASE are the newest run, however it ended.
 
     Raises:
         RunUnknown: there is no such run.
         NotRepeatable: nothing failed in it.
     """
-    record = runs.read_run(root, which)
+    newest = (run.id for run in runs.list_runs(root) if which in {LATEST, run.case})
+    record = runs.read_run(root, next(newest, which))
     if only_failed and record.state == "done" and not record.partial:
         raise NotRepeatable(
             f"Nothing failed in run {record.id}: it is done. To make a stage anew: "

@@ -13,7 +13,7 @@ from typing import Any
 from bench.rig import toy_case
 from containers.choose import choose
 from containers.keys import is_family
-from flows import investigation, workspace
+from flows import begin_again, investigation, workspace
 from flows.budget import Budget
 from flows.commands import run as command
 
@@ -22,13 +22,13 @@ CHANGES = "ASSAY_TOY_ROWS"
 
 
 def stand_in(root: Path) -> None:
-    """Let `assay run CASE` find the toy cases of a workspace."""
+    """Let `assay run CASE` and `assay rerun RUN` find the toy cases of a workspace."""
 
-    def load_case(_root: Path, case: str) -> Any:
+    def load_case(where: Path, case: str) -> Any:
         return SimpleNamespace(
             name=case,
             folder=f"cases/{case}",
-            workspace=root,
+            workspace=where,
             case=SimpleNamespace(budget="10m", schedule=None, release=None, notify=None),
             code_roots=(),
         )
@@ -58,6 +58,10 @@ def stand_in(root: Path) -> None:
     workspace.find = lambda _start: root  # type: ignore[assignment]
     command.load_case = load_case  # type: ignore[assignment]
     command.begin = begin  # type: ignore[assignment]
+    begin_again.load_case = load_case  # type: ignore[assignment,attr-defined]
+    begin_again.plan = (  # type: ignore[attr-defined]
+        lambda loaded: toy_case.rows(loaded.workspace, loaded.name)
+    )
 
 
 def main() -> None:

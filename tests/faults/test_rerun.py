@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,3 +184,30 @@ def test_the_command_repeats_a_run_and_tells_what_became_of_it(clone, first, mon
 def test_a_flow_run_that_is_tried_again_after_its_run_says_what_to_do():
     with pytest.raises(current.NotUnderWay, match="assay rerun 2026-x"):
         current.get("2026-x")
+
+
+def test_after_a_failure_only_what_failed_runs_and_all_is_sound(toy, tmp_path):
+    """By the command, with Prefect: a run that broke on something outside of it, and repeats."""
+    flag = tmp_path / "flag"
+    flag.touch()
+    toy.state(parity=f"import os; assert not os.path.exists({str(flag)!r}), 'not yet'")
+    broken = toy.run(status=3)
+    flag.unlink()
+
+    def again(*words: str, status: int = 0) -> Any:
+        started = toy.mother.start(toy.root, *words, "--json")
+        assert started.wait() == status, started.err + started.out
+        return started.answer
+
+    mended = again("rerun", "latest", "--only-failed")
+    assert (mended["of"], mended["stages"]["split"]) == (broken["run"], "restored")
+    assert mended["ran"] == ["parity", "diagnose", "report"]
+    late = again("rerun", "latest", "--from", "diagnose")
+    assert (late["of"], late["ran"]) == (mended["run"], ["diagnose", "report"])
+    assert late["differs"] == {"diagnose": [], "report": []}
+    assert again("verify")["status"] == 0
+    refused = again("rerun", "latest", "--only-failed", status=2)
+    assert "Nothing failed" in refused["error"]
+    state = toy.flow_run(toy.records()[0].flow_run_id)["state"]
+    assert (state["type"], state["name"]) == ("COMPLETED", "Gate open")
+    assert toy.is_tidy()
