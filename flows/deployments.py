@@ -1,6 +1,8 @@
 """The deployments of a workspace's cases: what Prefect's UI offers, and what starts a run there."""
 
+import socket
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from prefect.deployments.runner import RunnerDeployment
@@ -11,24 +13,63 @@ from prefect.types.entrypoint import EntrypointType
 from flows import case_triggers
 from flows.case import LoadedCase
 from flows.deploy_event import NAME
+from flows.prefect_api import ApiFailed, call
 from flows.reproduction import reproduction
 from flows.served import examine
 
+WORKSPACE = "workspace "
+NOT_THERE = 404
 MISSING = "not told"
 """No digest and no commit looks like this: a part that an event lacks is refused by its name."""
 
 
-def put(cases: Sequence[LoadedCase]) -> dict[str, str]:
-    """Tell the server of each case; returns {deployment's id: what it does}."""
+class ServedElsewhere(Exception):  # noqa: N818  reads as the fact that it is
+    """Another workspace of this server serves a case of that name."""
+
+    exit_status = 2
+
+
+def put(cases: Sequence[LoadedCase], workspace: Path | None) -> dict[str, str]:
+    """Tell the server of each case; returns {deployment's id: what it does}.
+
+    Args:
+        cases: what is served.
+        workspace: None: the server is the workspace's own, and nobody else's.
+
+    Raises:
+        ServedElsewhere: two would start each other's runs, and close them.
+    """
+    place = f"{WORKSPACE}{socket.gethostname()}:{workspace.resolve()}" if workspace else None
+    if place:
+        for loaded in cases:
+            _refuse_foreign(loaded.name, place)
     found = {}
     for loaded in cases:
         case = loaded.case
-        found[_applied(_examine(loaded), case.schedule)] = loaded.name
-        found[_applied(_repeat(loaded), case.reproduce)] = f"reproduce {loaded.name}"
+        found[_applied(_examine(loaded), case.schedule, place)] = loaded.name
+        found[_applied(_repeat(loaded), case.reproduce, place)] = f"reproduce {loaded.name}"
     return found
 
 
-def _applied(deployment: RunnerDeployment, hours: case_triggers.Hours | None) -> str:
+def _refuse_foreign(name: str, place: str) -> None:
+    try:
+        tags = call(f"/deployments/name/investigate/{name}")["tags"]
+    except ApiFailed as error:
+        if error.status != NOT_THERE:
+            raise
+        return
+    for tag in tags:
+        if tag.startswith(WORKSPACE) and tag != place:
+            raise ServedElsewhere(
+                f"This server has a case {name} of another {tag}. Serve it there, or give the case "
+                f"another name; if it is gone from there, delete the deployment investigate/{name}."
+            )
+
+
+def _applied(
+    deployment: RunnerDeployment, hours: case_triggers.Hours | None, place: str | None
+) -> str:
+    deployment.tags = ["assay", *([place] if place else [])]
     # An empty list, and not none: hours that were taken out of case.yaml end.
     return str(deployment.apply(schedules=None if hours else []))
 
@@ -41,7 +82,6 @@ def _examine(loaded: LoadedCase) -> RunnerDeployment:
         parameters={"case": loaded.name},
         schedules=_when(case.schedule, case.schedule.budget if case.schedule else None),
         triggers=[_trigger(loaded.name)],
-        tags=["assay"],
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
     assert isinstance(made, RunnerDeployment)  # noqa: S101  a coroutine where a loop runs; none does
@@ -54,7 +94,6 @@ def _repeat(loaded: LoadedCase) -> RunnerDeployment:
         description=f"{loaded.case.title}. A run repeated from its tag, with empty caches.",
         parameters={"run": loaded.name},
         schedules=_when(loaded.case.reproduce, None),
-        tags=["assay"],
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
     assert isinstance(made, RunnerDeployment)  # noqa: S101  as above

@@ -47,6 +47,17 @@ def counted(record: RunRecord, records: Iterable[RunRecord]) -> Counted | None:
     return Counted(number=number_of(look["answers"], earlier), stated=look.get("number"))
 
 
+def lets_serve(record: RunRecord, records: Iterable[RunRecord]) -> bool:
+    """Tell whether a run's gate is open, at a look that is stated.
+
+    Args:
+        record: the run's.
+        records: of all runs that looked, pruned ones too: `lineage.run_tags.list_looks`.
+    """
+    look = counted(record, records)
+    return record.verdict == "open" and not (look and look.overspends)
+
+
 def next_look(rows: str, records: Iterable[RunRecord], judged: int = 1) -> int:
     """Return which look a new set of answers to these rows will be.
 

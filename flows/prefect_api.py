@@ -56,7 +56,10 @@ def call(
         except (OSError, HTTPException) as error:
             why = getattr(error, "reason", error)
             raise ApiFailed(f"Prefect's server at {url} does not answer: {why}.", None) from None
-    return json.loads(said) if said.strip() else None
+    try:
+        return json.loads(said) if said.strip() else None
+    except ValueError:
+        raise ApiFailed(f"What answers at {url} is no Prefect server.", None) from None
 
 
 def _refused(url: str, path: str, status: int, body: bytes) -> str:

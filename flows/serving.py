@@ -299,4 +299,6 @@ def _is_missed(
     if kinds - FINAL or "CANCELLED" in kinds or len(runs) >= ATTEMPTS:
         return False  # under way; a person did not want it; it dies again and again
     claim = deploy_claims.read(workspace, deploy.id)
-    return claim is None or claim.is_open()
+    if claim is None:  # its file is gone, as by `git clean`: the server knows of an answer
+        return "COMPLETED" not in kinds
+    return claim.is_open()

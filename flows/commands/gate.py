@@ -16,9 +16,9 @@ def show(run: str) -> Answer:
     record = runs.read_run(root, run)
     found = waivers.of_run(root, record.id)
     waiver = waivers.holding(found, record.id, waivers.today())
-    counted = looks_ledger.counted(record, list_looks(root))
-    overspent = counted is not None and counted.overspends
-    serves = waiver is not None or (record.verdict == "open" and not overspent)
+    looks = list_looks(root)
+    counted = looks_ledger.counted(record, looks)
+    serves = waiver is not None or looks_ledger.lets_serve(record, looks)
     data: dict[str, Any] = {
         "run": record.id,
         "verdict": record.verdict,

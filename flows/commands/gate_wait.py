@@ -19,6 +19,8 @@ from lineage.run_tags import tag_exists
 POLL_S = 0.5
 EVENT = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
+RUN = r"[0-9]{8}T[0-9]{6}-[a-z0-9-]+-[0-9a-f]{4,8}"
+
 
 class NoAnswer(Exception):  # noqa: N818  reads as the fact that it is
     """There is no answer of a gate, for now or at all."""
@@ -36,12 +38,15 @@ def show(run: str, event: str | None, timeout: str | None, say: Say) -> Answer:
     """Tell the state of a gate; with a time, wait so long until there is one.
 
     Raises:
-        NoEvent: the event has no such id.
+        NoEvent: the event has no such id, or it is not said what is waited for.
         NoAnswer: the time is over, or the run of this event could not begin.
     """
     root = workspace.find(Path.cwd())
     if event is not None and not re.fullmatch(EVENT, event):
         raise NoEvent(f"--event: expected an id, as `assay deployed` tells it; got {event!r}.")
+    if timeout and event is None and not re.fullmatch(RUN, run.removeprefix("run/")):
+        # The newest finished run of a case would answer at once, for what was deployed before.
+        raise NoEvent(f"--wait: for which? State --event ID, or a run's whole id; got {run!r}.")
     begun = time.monotonic()
     limit_s = seconds(timeout) if timeout else 0.0
     said = False

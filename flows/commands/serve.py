@@ -40,7 +40,7 @@ def serve(cases: Sequence[str], limit: int, say: Say) -> Answer:
         os.environ["PREFECT_DEPLOYMENTS_CLEAR_SCHEDULES_ON_EMPTY"] = "true"
         from flows.deployments import put  # Prefect reads its settings when it is imported
 
-        serving = Serving(root, put(loaded), say, limit)
+        serving = Serving(root, put(loaded, None if own else root), say, limit)
         with _until_signal() as stop:
             for one in loaded:
                 say(f"{one.name}: {_told(one)}")
@@ -90,10 +90,12 @@ def _loop(serving: Serving, stop: threading.Event, *, own: bool) -> None:
                 reconciled = True
             serving.tick()
             away = False
-        except ApiFailed as error:
+        except (ApiFailed, OSError) as error:
             if not away:
                 serving.say(f"{error} Trying again.")
             away = True
+            # What was asked may have been done, and its answer lost.
+            reconciled = False
             stop.wait(AGAIN_S)
             if own:
                 _restart(serving)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from flows import looks_ledger
+from flows import looks_ledger, run_end
 from flows.commands import gate as command
+from flows.commands import gate_wait
 from lineage import run_tags, waivers
 from lineage.provenance import RunRecord
-from lineage.run_tags import RunUnknown
+from lineage.run_tags import RunUnknown, note_pruned
 from lineage.waivers import WaiverRefused
 
 TOMORROW = (waivers.today() + timedelta(days=1)).isoformat()
@@ -193,6 +194,27 @@ def test_an_open_gate_that_spent_more_than_its_look_may_does_not_serve(workspace
     assert "It is look 2 at the same held-out rows" in text
     closed(workspace, record(3, "open", look=look("b", number=2)))
     assert command.show(record(3).id)[2] == 0
+
+
+def test_who_waits_elsewhere_is_told_what_the_gate_tells_also_of_looks_that_were_pruned(
+    workspace, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(run_end, "call", lambda _path, events, **_: told.extend(events))
+    monkeypatch.setattr(run_end.notify, "tell", lambda *_: None)
+    parent = git(workspace, "rev-parse", "HEAD").strip()
+    note_pruned(workspace, record(1, look=look("a"), parent=parent))
+    closed(workspace, record(2, "open", look=look("b")))
+    run_end.tell(workspace, None, record(2, "open", look=look("b")), print)
+    assert command.show(record(2).id)[2] == 1
+    assert (told[0]["event"], told[0]["payload"]["serves"]) == ("assay.gate.abstained", False)
+
+
+@pytest.mark.parametrize("which", ["latest", "toy", "20261129"])
+def test_who_waits_says_for_what(workspace, which):
+    """The newest finished run would answer for what was deployed before."""
+    with pytest.raises(gate_wait.NoEvent, match="State --event ID, or a run's whole id"):
+        gate_wait.show(which, None, "1s", print)
 
 
 def test_the_status_and_the_report_mention_a_waiver_that_holds(workspace, monkeypatch):

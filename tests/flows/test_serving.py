@@ -5,14 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from containers.owner import Owner
-from flows import deploy_claims, serving
+from flows import deploy_claims, deployments, serving
+from flows.commands import serve
 from flows.deploy_event import Deploy
 from flows.prefect_api import ApiFailed
 from flows.serving import Serving
@@ -224,6 +227,7 @@ def claim(root: Path, *, ended: bool = False, dead: bool = False) -> None:
         ),
         pytest.param(["FAILED"], {"ended": True, "dead": True}, LONG_AGO, 0, id="its run failed"),
         pytest.param([], {}, LONG_AGO, 0, id="its run goes on"),
+        pytest.param(["COMPLETED"], None, LONG_AGO, 0, id="it was answered, its claim is gone"),
     ],
 )
 def test_an_event_is_taken_up_if_nothing_answers_it(  # noqa: PLR0917
@@ -291,3 +295,37 @@ def test_one_that_a_person_retried_is_not_skipped_for_a_later_hour(served, api):
     api.runs["06"]["state"]["name"] = "AwaitingRetry"
     served.tick()
     assert sorted(served.children) == ["06", "07"]
+
+
+def test_a_flow_run_whose_start_the_server_lost_is_begun_once_it_answers(served, api, monkeypatch):
+    """It took the state, and its answer was lost: nothing of ours says that it is to begin."""
+    api.add("f1", "SCHEDULED")
+    stop = threading.Event()
+
+    def cut_off(path: str, body=None, **_):
+        answer = api.call(path, body)
+        if path == "/flow_runs/f1/set_state" and body["state"]["type"] == "PENDING":
+            monkeypatch.setattr(serving, "call", api.call)
+            raise ApiFailed("cut off", None)
+        return answer
+
+    monkeypatch.setattr(serving, "call", cut_off)
+    monkeypatch.setattr(serve, "AGAIN_S", 0.01)
+    begin = served._start
+    monkeypatch.setattr(Serving, "_start", lambda self, run: started.append(run) or begin(run))
+    started: list[dict] = []
+    monkeypatch.setattr(serve, "TICK_S", 0.01)
+    threading.Thread(
+        target=lambda: (until(lambda: len(started) == 2), stop.set()), daemon=True
+    ).start()
+    serve._loop(served, stop, own=False)
+    assert [run["id"] for run in started] == ["f1", "f1"]
+    assert note(served, "f1").exists()
+
+
+def test_a_case_that_another_workspace_of_the_server_serves_is_refused(tmp_path, monkeypatch):
+    known = {"tags": ["assay", "workspace elsewhere:/srv/one"]}
+    monkeypatch.setattr(deployments, "call", lambda _path: known)
+    case = SimpleNamespace(name="toy")
+    with pytest.raises(deployments.ServedElsewhere, match="workspace elsewhere:/srv/one"):
+        deployments.put([case], tmp_path)
