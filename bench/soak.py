@@ -60,11 +60,9 @@ def main(words: list[str]) -> int:
     if not 1 <= at <= of:
         parser.error(f"a shard is K/N with K from 1 to N. Got: {told.shard}.")
     work = (told.work / f"seed-{told.seed}").resolve()
-    times = work / "times.json"
     if told.times:
-        found_s = _Shard(work / "times", told.seed, work / "none").times()
-        times.write_text(json.dumps(found_s), encoding="utf-8")
-    mine = range(at - 1, 0 if told.times else told.runs, of)
+        return _times(_Shard(work / "times", told.seed, work / "none"))
+    mine = range(at - 1, told.runs, of)
     lines = work / f"shard-{at}-of-{of}.jsonl"
     done = {one["number"] for one in _read(work.glob("shard-*.jsonl"))}
     left = [number for number in mine if number not in done]
@@ -73,12 +71,25 @@ def main(words: list[str]) -> int:
     found = {one["number"]: one for one in _read(sorted(work.glob("shard-*.jsonl")))}
     whole = [found[number] for number in range(told.runs) if number in found]
     summary = _figures(whole, told.runs) if whole else []
-    if times.exists():
-        summary += soak_times.figures(json.loads(times.read_text(encoding="utf-8")))
     print(figures.table(summary))
     if len(whole) == told.runs:
+        summary += [one for one in _stored() if soak_times.is_time(one)]
         figures.write(RESULTS, machine.describe() | {"seed": told.seed}, summary)
     return int(any(one.is_met() is False for one in summary if one.target == "<= 0"))
+
+
+def _times(shard: "_Shard") -> int:
+    """Measure how long cancels and reaps take, and put that beside the figures of the soak."""
+    found = soak_times.figures(shard.times())
+    print(figures.table(found))
+    others = [one for one in _stored() if not soak_times.is_time(one)]
+    known = json.loads(RESULTS.read_text(encoding="utf-8"))["machine"] if others else {}
+    figures.write(RESULTS, known or machine.describe(), [*others, *found])
+    return int(any(one.is_met() is False for one in found))
+
+
+def _stored() -> list[Figure]:
+    return figures.read(RESULTS) if RESULTS.exists() else []
 
 
 def _read(files: Iterable[Path]) -> list[dict[str, Any]]:
