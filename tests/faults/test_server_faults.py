@@ -110,7 +110,7 @@ def test_a_server_that_forgot_a_run_does_not_keep_others_from_starting(toy: Toy)
 def test_a_flow_run_that_is_tried_again_owes_nothing_of_its_first_try(workspace: Path) -> None:
     """Else the server would be told that it died while it runs."""
     known = "00000000-0000-0000-0000-000000000000"
-    flow_states.owe(workspace, known, "CRASHED", "It ended.")
+    flow_states.owe(workspace, known, flow_states.End("CRASHED", "Crashed", "It ended."))
     run = begin(workspace)
     assert list(workspace.glob(".assay/debts/*"))
     runs.note_flow_run(run, known)
