@@ -3,14 +3,14 @@
 import json
 import shutil
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from flows import workspace
 from flows.cli_words import Answer
 from lineage import atomic
-from lineage.exports import Export, NotExportable, differences, digest_of, gather
+from lineage.export_place import read, refuse_foreign, run_of
+from lineage.exports import Export, NotExportable, differences, gather
 from lineage.in_toto import PREDICATE, statement
 from lineage.ro_crate import CRATE, METADATA, digests, metadata, write_files
 
@@ -24,6 +24,7 @@ def export(run: str, form: str, out: str | None) -> Answer:
     told = gather(root, run)
     suffix = {"ro-crate": "ro-crate", "in-toto": "intoto.json"}[form]
     target = Path(out) if out else root / EXPORTS / f"{told.record.id}.{suffix}"
+    refuse_foreign(target, form)
     if form == "in-toto":
         atomic.write(target, _text(statement(told)))
     else:
@@ -47,8 +48,6 @@ def _text(content: Any) -> str:
 
 
 def _write_crate(told: Export, target: Path) -> None:
-    if target.exists() and not (target / METADATA).is_file() and target.suffix != ".zip":
-        raise NotExportable(f"{target} exists and is no crate. Name another place: --out PATH")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".crate-") as folder:
         made = Path(folder) / "crate"
@@ -71,8 +70,9 @@ def check(file: str) -> Answer:
     """
     root = workspace.find(Path.cwd())
     path = Path(file)
-    kind, content, held = _read(path)
-    run_id = _run_of(kind, content)
+    content, held = read(path)
+    kind = _kind_of(path, content)
+    run_id = run_of(kind, content)
     if run_id is None:
         raise NotExportable(f"{path} is a {kind} that names no run of assay.")
     told = gather(root, run_id)
@@ -90,43 +90,9 @@ def check(file: str) -> Answer:
     return data, "\n".join(lines), 1
 
 
-def _read(path: Path) -> tuple[str, Any, dict[str, str]]:
-    """Return what kind of export it is, its document, and digests of the files beside that."""
-    held: dict[str, str] = {}
-    try:
-        if path.is_dir():
-            files = [one for one in path.rglob("*") if one.is_file()]
-            held = {str(one.relative_to(path)): digest_of(one.read_bytes()) for one in files}
-            text = (path / METADATA).read_text(encoding="utf-8")
-        elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as packed:
-                names = [name for name in packed.namelist() if not name.endswith("/")]
-                held = {name: digest_of(packed.read(name)) for name in names}
-                text = packed.read(METADATA).decode()
-        else:
-            text = path.read_text(encoding="utf-8")
-        content = json.loads(text)
-    except (OSError, KeyError, ValueError) as error:
-        raise NotExportable(f"{path} cannot be read as an export: {error}") from None
-    held.pop(METADATA, None)
+def _kind_of(path: Path, content: Any) -> str:
     if isinstance(content, dict) and content.get("predicateType") == PREDICATE:
-        return "in-toto", content, held
+        return "in-toto"
     if isinstance(content, dict) and "@graph" in content:
-        return "ro-crate", content, held
+        return "ro-crate"
     raise NotExportable(f"{path} is neither an RO-Crate ({CRATE}) nor a statement ({PREDICATE}).")
-
-
-def _run_of(kind: str, content: Any) -> str | None:
-    try:
-        if kind == "in-toto":
-            found = content["predicate"]["runDetails"]["metadata"]["invocationId"]
-        else:
-            named = (one.get("@id", "") for one in content["@graph"])
-            found = next(
-                name.removeprefix("#orchestration-")
-                for name in named
-                if name.startswith("#orchestration-")
-            )
-    except (KeyError, TypeError, AttributeError, StopIteration):
-        return None
-    return found if isinstance(found, str) else None

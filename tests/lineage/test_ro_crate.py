@@ -173,7 +173,7 @@ def test_what_the_cache_has_lost_or_holds_damaged_is_told_and_what_is_no_export_
     assert command.check(str(tmp_path / "crate"))[2] == 0
     (tmp_path / "other").mkdir()
     (tmp_path / "other/precious").touch()
-    with pytest.raises(NotExportable, match="exists and is no crate"):
+    with pytest.raises(NotExportable, match="exists and is no crate of assay"):
         command.export(run.id, "ro-crate", str(tmp_path / "other"))
     with pytest.raises(NotExportable, match="cannot be read as an export"):
         command.check(str(tmp_path / "other"))
