@@ -6,9 +6,12 @@ Only click and the standard library are imported here and in the `cli` modules b
 
 import importlib
 import json
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
@@ -47,10 +50,11 @@ def say(line: str) -> None:
 def answer(json_: bool, module: str, function: str, *args: Any) -> None:
     """Run one command and leave with its exit status; errors are one message, never a traceback."""
     try:
-        command: Callable[..., Answer] = getattr(
-            importlib.import_module(f"flows.commands.{module}"), function
-        )
-        data, text, status = command(*args)
+        with _told_to_end():
+            command: Callable[..., Answer] = getattr(
+                importlib.import_module(f"flows.commands.{module}"), function
+            )
+            data, text, status = command(*args)
     except KeyboardInterrupt:
         _fail(json_, "cancelled", CANCELLED)
     except Exception as error:  # noqa: BLE001  the process ends here
@@ -63,6 +67,22 @@ def answer(json_: bool, module: str, function: str, *args: Any) -> None:
         said = json.dumps(data, indent=2, allow_nan=False) if json_ else text
         click.echo(for_terminal(said), err=not json_ and status >= USAGE)
         sys.exit(status)
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """Take SIGTERM as Ctrl-C: what was begun is cleared away. A command may set its own handler."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _fail(json_: bool, message: str, status: int) -> NoReturn:

@@ -2,10 +2,10 @@
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from containers.scratch import scratch, sweep
 from flows import workspace
 from flows.cli_words import Answer
 from lineage import atomic
@@ -15,6 +15,7 @@ from lineage.in_toto import PREDICATE, statement
 from lineage.ro_crate import CRATE, METADATA, digests, metadata, write_files
 
 EXPORTS = ".assay/exports"
+SCRATCH = ".crate-"  # what begins so beside an export is one that is being written
 SHOWN = 20
 
 
@@ -49,17 +50,23 @@ def _text(content: Any) -> str:
 
 def _write_crate(told: Export, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".crate-") as folder:
-        made = Path(folder) / "crate"
+    sweep(target.parent, SCRATCH)
+    with scratch(target.parent, SCRATCH) as folder:
+        made, old = folder / "crate", folder / "old"
         made.mkdir()
         write_files(told, made)
         (made / METADATA).write_text(_text(metadata(told)), encoding="utf-8")
         if target.suffix == ".zip":
-            shutil.make_archive(str(Path(folder) / "packed"), "zip", made)
-            (Path(folder) / "packed.zip").replace(target)
-        else:
-            shutil.rmtree(target, ignore_errors=True)
+            shutil.make_archive(str(folder / "packed"), "zip", made)
+            made = folder / "packed.zip"
+        try:
+            if target.is_dir():
+                target.replace(old)
             made.replace(target)
+        except BaseException:
+            if old.exists() and not target.exists():
+                old.replace(target)
+            raise
 
 
 def check(file: str) -> Answer:

@@ -1,6 +1,10 @@
 """Where an export is written: a person's own things stay, and what is no export is refused."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -52,3 +56,53 @@ def test_only_an_export_of_assay_is_replaced(run: RunRecord, tmp_path: Path) -> 
     (tmp_path / "link").symlink_to(tmp_path / "crate")
     with pytest.raises(NotExportable, match="is a link"):
         command.export(run.id, "ro-crate", str(tmp_path / "link"))
+
+
+def test_an_export_that_is_ended_leaves_the_earlier_one(
+    run: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crate = tmp_path / "crate"
+    command.export(run.id, "ro-crate", str(crate))
+    dead = subprocess.run(
+        [sys.executable, "-c", "from containers.scratch import mark; print(mark())"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    left, other = tmp_path / f".crate-{dead}-x", tmp_path / ".crate-of-mine"
+    left.mkdir()
+    other.mkdir()
+    replace = Path.replace
+
+    def ended(path: Path, target: Path) -> Path:
+        if path.name == "crate" and target == crate:  # the new one is about to take its place
+            raise KeyboardInterrupt
+        return replace(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", ended)
+        with pytest.raises(KeyboardInterrupt):
+            command.export(run.id, "ro-crate", str(crate))
+    assert command.check(str(crate))[2] == 0
+    assert sorted(path.name for path in tmp_path.glob(".crate-*")) == [".crate-of-mine"]
+
+
+def test_sigterm_ends_a_command_as_ctrl_c_does() -> None:
+    """A command that waits is told to end once it says that it has begun."""
+    waits = (
+        "import sys, time, types\n"
+        "from flows.cli_words import answer\n"
+        "def wait():\n"
+        "    try:\n"
+        "        print('begun', flush=True); time.sleep(600)\n"
+        "    finally:\n"
+        "        print('cleared', flush=True)\n"
+        "sys.modules['flows.commands.waits'] = types.SimpleNamespace(wait=wait)\n"
+        "answer(False, 'waits', 'wait')\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", waits], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        os.kill(process.pid, signal.SIGTERM)
+        out, told = process.communicate(timeout=120)
+    assert (process.returncode, out, told) == (130, "cleared\n", "cancelled\n")
