@@ -16,7 +16,7 @@ from containers.owner import Owner
 from lineage import git, waivers
 from lineage.artifacts import REPORTS
 from lineage.cache_objects import place
-from lineage.clean_clone import LOGS
+from lineage.clean_clone import CLONES, LOGS
 from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.execute import RUNS
 from lineage.fence import pruning
@@ -69,8 +69,8 @@ def plan(workspace: Path, keep: Keep, now: datetime, *, alone: bool = False) -> 
         alone: no other workspace uses this one's cache, though it lies elsewhere.
 
     Raises:
-        PruneRefused: nothing says what to keep, the cache may be another's too, or a kept run's
-            folder cannot be listed.
+        PruneRefused: nothing says what to keep, the cache or the tags may be another's too, or a
+            kept run's folder cannot be listed.
         RunUnknown: a run that is to be kept is unknown.
     """
     workspace = workspace.resolve()
@@ -80,6 +80,7 @@ def plan(workspace: Path, keep: Keep, now: datetime, *, alone: bool = False) -> 
             f"The cache {cache} lies outside of this workspace: others may use it, and what their "
             "runs need is not known here. If none does, say so: --alone"
         )
+    _refuse_other_worktrees(workspace)
     kept = _kept(workspace, keep, now)
     dropped = tuple(run for run in list_runs(workspace) if run.id not in kept)
     known = run_objects(workspace, list_ids(workspace), cache)
@@ -104,6 +105,24 @@ def plan(workspace: Path, keep: Keep, now: datetime, *, alone: bool = False) -> 
         entries=tuple(_entries(cache, gone)),
         cache=cache,
     )
+
+
+def _refuse_other_worktrees(workspace: Path) -> None:
+    """Refuse where another worktree has the same tags: its runs would look like this one's."""
+    ours = (workspace, workspace / RUNS, workspace / CLONES)
+    listed = git.run(workspace, "worktree", "list", "--porcelain", "-z").split(b"\0\0")
+    for entry in filter(None, listed):
+        first, *about = entry.split(b"\0")
+        path = Path(os.fsdecode(first.removeprefix(b"worktree "))).resolve()
+        if b"bare" in about or not path.is_dir() or path == ours[0]:
+            continue
+        if not any(path.is_relative_to(folder) for folder in ours[1:]):
+            raise PruneRefused(
+                f"{path} is another worktree of this repository: both have the same tags of runs, "
+                "each has its own cache, and what is dropped here would be dropped there. Prune "
+                f"where only one is left (git worktree remove {path}), or give it a clone of its "
+                "own (git clone)."
+            )
 
 
 def droppable(dropped: Iterable[set[str]], needed: set[str]) -> set[str]:

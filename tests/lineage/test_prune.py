@@ -1,6 +1,7 @@
 """What is let go of, and what never is."""
 
 import json
+import shutil
 import subprocess
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -114,6 +115,27 @@ def test_it_refuses_where_it_would_not_be_safe(workspace: Path, tmp_path: Path) 
         config.write(f"[cache]\n    dir = {tmp_path / 'shared'}\n")
     with pytest.raises(PruneRefused, match="--alone"):
         plan(workspace, Keep(newest=1), NOW)
+
+
+def test_it_refuses_where_another_worktree_has_the_same_tags(
+    workspace: Path, tmp_path: Path
+) -> None:
+    first = toy_run(workspace)
+    second = toy_run(workspace)
+    other = tmp_path / "other tree"
+    git(workspace, "worktree", "add", "--quiet", "--detach", str(other))
+    before = present(workspace)
+    for root, named in ((workspace, other), (other, workspace)):
+        for do in (plan, prune):
+            with pytest.raises(PruneRefused, match=f"{named} is another worktree") as refused:
+                do(root, Keep(newest=1), NOW, alone=True)
+            assert refused.value.exit_status == 2
+    assert (list_ids(workspace), present(workspace)) == ([second.id, first.id], before)
+    # Those that runs themselves open are none, nor is one whose folder is gone.
+    own = workspace / ".assay/runs/20261201T000000-toy-0001/tree"
+    git(workspace, "worktree", "add", "--quiet", "--detach", str(own))
+    shutil.rmtree(other)
+    assert [run.id for run in plan(workspace, Keep(newest=1), NOW).dropped] == [first.id]
 
 
 def test_a_run_does_not_begin_while_one_prunes(workspace: Path) -> None:
