@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,16 @@ from containers.reap import reap
 SCRIPT: Final = 'read -r _ && exit 0; exec "$@"'
 DEAD_S: Final = 5.0
 """How long the kernel may need to bury a process whose pipe is cut already."""
+CANCEL_S: Final = 60
+"""For a child's stages to end before it is killed."""
+END_CHILD: Final = f"""
+read -r child && [ "$child" != done ] || exit 0
+read -r _ && exit 0
+kill -s TERM -- "-$child"
+left={CANCEL_S}
+while kill -s 0 -- "-$child" && [ "$left" -gt 0 ]; do sleep 1; left=$((left - 1)); done
+kill -s KILL -- "-$child"
+"""
 
 
 @contextmanager
@@ -44,10 +54,40 @@ def guarded(workspace: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(BrokenPipeError):
-            os.write(write, b"done\n")
+        _tell(write, "done")
         os.close(write)
         guard.wait()
+
+
+@contextmanager
+def ends_with_me() -> Iterator[Callable[[int], None]]:
+    """Have a child's process group ended after this process, should it be killed within.
+
+    Yields what is to be told the child's pid: it leads a session of its own.
+    """
+    read, write = os.pipe()
+    try:
+        guard = subprocess.Popen(
+            ["/bin/sh", "-c", END_CHILD, "assay-guard"],
+            stdin=read,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+    finally:
+        os.close(read)
+    try:
+        yield lambda child: _tell(write, str(child))
+    finally:
+        _tell(write, "done")
+        os.close(write)
+        guard.wait()
+
+
+def _tell(pipe: int, line: str) -> None:
+    with suppress(BrokenPipeError):
+        os.write(pipe, f"{line}\n".encode())
 
 
 def main(workspace: Path, whose: str) -> None:

@@ -12,7 +12,8 @@ from typing import IO, Any
 
 from flows import server
 from flows.foreign_run import refuse_foreign_program
-from lineage.clean_clone import CleanClone, adopt, clean_clone
+from flows.guard import CANCEL_S, ends_with_me
+from lineage.clean_clone import CleanClone, adopt, clean_clone, note_child
 from lineage.dvc_repo import cache_of
 from lineage.outputs_compared import (
     Sameness,
@@ -29,7 +30,6 @@ Start = Callable[[CleanClone, RunRecord, Say], str]
 """Runs a record's case in a clone and returns the id of the run that it made there."""
 
 BUDGET = "9999h"  # a repetition that is cut short repeats nothing
-CANCEL_S = 60.0  # for the stages to end before the process that runs them is killed
 
 
 class NotReproducible(Exception):  # noqa: N818 - reads as the fact that it is
@@ -187,27 +187,32 @@ class _Child:
     def start(self, clone: CleanClone, record: RunRecord, say: Say) -> str:
         words = [sys.executable, "-m", "flows", "run", record.case, "--json"]
         words += ["--isolation", record.isolation, "--budget", BUDGET]
-        # A session of its own: Ctrl-C asks a run for a partial answer first, which is none here.
-        child = subprocess.Popen(
-            words,
-            cwd=clone.root,
-            env=self._environment(clone, say),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        said: list[str] = []
-        listener = threading.Thread(target=_listen, args=(child.stderr, said, say), daemon=True)
-        listener.start()
-        try:
-            told = child.stdout.read() if child.stdout else ""
-            child.wait()
-        except BaseException:
-            _end(child)
-            raise
-        listener.join()
+        environment, said = self._environment(clone, say), list[str]()
+        with ends_with_me() as tell:
+            # A session of its own: Ctrl-C asks a run for a partial answer first, which is none.
+            child = subprocess.Popen(
+                words,
+                cwd=clone.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+            try:
+                tell(child.pid)
+                note_child(clone, child.pid)
+                listening = threading.Thread(
+                    target=_listen, args=(child.stderr, said, say), daemon=True
+                )
+                listening.start()
+                told = child.stdout.read() if child.stdout else ""
+                child.wait()
+            except BaseException:
+                _end(child)
+                raise
+            listening.join()
         return _run_of(record, told, said, child.returncode)
 
     def _environment(self, clone: CleanClone, say: Say) -> dict[str, str]:
@@ -218,6 +223,8 @@ class _Child:
             **server.environment(api, self.workspace),
             "PYTHONPATH": str(clone.root),
             "DVC_SITE_CACHE_DIR": str(clone.site),
+            # A clone that is gone is no part of the repository above it.
+            "GIT_CEILING_DIRECTORIES": str(clone.root.parent),
         }
 
 

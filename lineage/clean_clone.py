@@ -3,15 +3,16 @@
 import os
 import secrets
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from hashlib import file_digest
 from pathlib import Path
 
-from containers.owner import Owner
+from containers.owner import Owner, started
 from containers.reap import reap
 from lineage import atomic, git
 from lineage.cache_objects import place
@@ -26,6 +27,7 @@ from lineage.run_tags import PREFIX, tag
 CLONES = ".assay/reproduce"
 LOGS = ".assay/logs"
 ABANDONED_AFTER_S = 3600.0
+END_S = 60.0  # for a run's stages to end before it is killed
 
 
 class RawDataMissing(Exception):  # noqa: N818 - reads as the fact that it is
@@ -86,8 +88,30 @@ def sweep(workspace: Path) -> None:
             owner = None
         abandoned = owner is None and time.time() - holder.stat().st_mtime > ABANDONED_AFTER_S
         if abandoned or (owner is not None and owner.is_dead()):
+            _end_child(holder)
             reap(holder / "clone")
             shutil.rmtree(holder, ignore_errors=True)
+
+
+def note_child(clone: CleanClone, pid: int) -> None:
+    """Note the process that works in a clone, so that `sweep` ends it before the clone goes."""
+    child = replace(Owner.me(), pid=pid, started=started(pid) or "")
+    atomic.write(clone.root.parent / "child", str(child))
+
+
+def _end_child(holder: Path) -> None:
+    try:
+        child = Owner.parse((holder / "child").read_text(encoding="utf-8"))
+    except OSError:  # none was started
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        give_up = time.monotonic() + END_S
+        if child is None or child.is_dead():
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, number)  # it leads a session of its own
+        while not child.is_dead() and time.monotonic() < give_up:
+            time.sleep(0.05)
 
 
 def _clone(workspace: Path, root: Path, record: RunRecord) -> None:

@@ -27,7 +27,11 @@ def run(
     Raises:
         GitError: it failed.
     """
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("GIT_") or key == "GIT_CEILING_DIRECTORIES"
+    }
     kept |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", **(environment or {})}
     give_up = time.monotonic() + RETRY_FOR_S
     pause_s = 0.02

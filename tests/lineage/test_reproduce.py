@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from toy_repeat import toy_run
 from toy_workspace import FIRST, FakeRunner, dvc, git
 
-from containers.owner import Owner
+from containers.owner import Owner, started
 from flows.commands import reproduce as command
 from flows.commands.reproduce import _lines, markdown
 from flows.reproduce import (
@@ -20,9 +22,10 @@ from flows.reproduce import (
     _run_of,
     reproduce,
 )
+from lineage import git as repository
 from lineage.artifacts import read_artifact
 from lineage.cache_objects import place
-from lineage.clean_clone import RawDataMissing, sweep
+from lineage.clean_clone import CleanClone, RawDataMissing, note_child, sweep
 from lineage.dvc_repo import cache_of
 from lineage.outputs_compared import Tolerance, _arrays, _texts
 from lineage.run_tags import list_runs, read_run
@@ -127,6 +130,69 @@ def test_what_a_killed_reproduction_left_is_swept_and_a_living_ones_is_not(tmp_p
     os.utime(holders[2], (0, 0))
     sweep(tmp_path)
     assert [holder.exists() for holder in holders] == [False, True, False]
+
+
+CHILD = """
+import os, pathlib, time
+here = pathlib.Path.cwd()
+(here / "ceiling").write_text(os.environ["GIT_CEILING_DIRECTORIES"])
+(here.parent / "pid").write_text(str(os.getpid()))
+time.sleep(600)
+"""
+KILLED = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from flows import reproduce
+from lineage.clean_clone import CleanClone
+reproduce.server.ensure = lambda *_: "http://127.0.0.1:1/api"
+clone = CleanClone(Path(sys.argv[1]), ())
+run = SimpleNamespace(case="toy", isolation="local", id="one")
+reproduce._Child(clone.root).start(clone, run, print)
+"""
+
+
+def within(seconds: float, happens) -> bool:
+    give_up = time.monotonic() + seconds
+    while not happens() and time.monotonic() < give_up:
+        time.sleep(0.02)
+    return bool(happens())
+
+
+def test_what_runs_in_a_clone_ends_with_a_reproduction_that_is_killed(tmp_path: Path) -> None:
+    clone, pid = tmp_path / "clone", tmp_path / "pid"
+    (clone / "flows").mkdir(parents=True)
+    (clone / "flows/__init__.py").touch()
+    (clone / "flows/__main__.py").write_text(CHILD)
+    killed = subprocess.Popen([sys.executable, "-c", KILLED, str(clone)])
+    assert within(60, lambda: pid.exists() and pid.read_text())
+    child = int(pid.read_text())
+    assert within(60, (tmp_path / "child").exists)
+    assert started(child)
+    killed.kill()
+    killed.wait()
+    assert within(60, lambda: started(child) is None)
+    assert (clone / "ceiling").read_text() == str(tmp_path)
+
+
+def test_what_still_runs_in_a_dead_ones_clone_ends_before_it_is_swept(tmp_path: Path) -> None:
+    clone = CleanClone(tmp_path / ".assay/reproduce/dead/clone", ())
+    clone.root.mkdir(parents=True)
+    (clone.root.parent / "owner").write_text(str(Owner.me()).rsplit("|", 1)[0] + "|0")
+    child = subprocess.Popen(["/bin/sleep", "600"], cwd=clone.root, start_new_session=True)
+    note_child(clone, child.pid)
+    sweep(tmp_path)
+    assert child.wait(30) == -signal.SIGTERM
+    assert not clone.root.exists()
+
+
+def test_git_in_a_clone_finds_no_repository_above_it(workspace: Path, monkeypatch) -> None:
+    within_it = workspace / "holder/clone"
+    within_it.mkdir(parents=True)
+    assert repository.text(within_it, "rev-parse", "--show-toplevel") == str(workspace)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(within_it.parent))
+    with pytest.raises(repository.GitError, match="not a git repository"):
+        repository.text(within_it, "rev-parse", "--show-toplevel")
 
 
 def test_one_that_is_told_to_end_ends_as_by_ctrl_c(monkeypatch) -> None:
