@@ -145,7 +145,8 @@ def check(workspace: Path, needs: Mapping[str, int], why: str, names: Collection
                 f"The run would not fit: it needs about {_mib(on_disk)} ({why}), and the disk of "
                 f"{room.folder} has {_mib(room.free_bytes)} free. {_make_room(workspace)}"
             )
-        if room.quota_bytes is not None and needs[room.name] > room.left_bytes():
+        # What adds nothing is no fault of a quota that is passed already: an answer is restored.
+        if room.quota_bytes is not None and needs[room.name] > max(0, room.left_bytes()):
             raise NoRoom(
                 f"The run would not fit: it needs about {_mib(needs[room.name])} ({why}), and "
                 f"{room.folder} holds {_mib(room.used_bytes or 0)} of its quota of "
@@ -155,7 +156,7 @@ def check(workspace: Path, needs: Mapping[str, int], why: str, names: Collection
 
 
 def _make_room(workspace: Path) -> str:
-    return f"Make room: `assay prune` drops what old runs of {workspace.name} keep."
+    return f"Make room: `assay prune --keep 5` drops what older runs of {workspace.name} keep."
 
 
 def _mib(size: int) -> str:

@@ -17,7 +17,7 @@ from lineage.fence import fence
 from lineage.git_blobs import read_blobs
 from lineage.objects import case_of, members
 from lineage.provenance import DONE
-from lineage.run_tables import DOWN, MAKERS, READERS, TABLES, VERSION
+from lineage.run_tables import DOWN, HOLDING, MAKERS, PARTS, READERS, TABLES, VERSION
 from lineage.run_tags import PREFIX
 
 FILE = ".assay/lineage.sqlite"
@@ -298,13 +298,13 @@ class RunIndex:
         )
         return sorted({Place(path, value) for (value,) in said})
 
-    def _holding(self, place: Place) -> str:
-        """Return the numbers of a place and of the folders that hold it there, as JSON."""
+    def _holding(self, place: Place, *, parts: bool = False) -> str:
+        """Return the numbers of a place and of the folders that hold it there, as JSON.
+
+        With `parts`, of what else its stage made within it too: a stage may read that alone.
+        """
         said = self._base.execute(
-            "SELECT n FROM place WHERE hash = :value AND path = :path UNION "
-            "SELECT place.n FROM member JOIN place ON place.n = member.folder "
-            "WHERE member.hash = :value AND place.path || '/' || member.name = :path",
-            {"value": place.hash, "path": place.path},
+            HOLDING + (PARTS if parts else ""), {"value": place.hash, "path": place.path}
         )
         return json.dumps([number for (number,) in said])
 
@@ -314,7 +314,7 @@ class RunIndex:
             f"SELECT DISTINCT run.id FROM ({MAKERS if how == 'made' else READERS}) AS some "  # noqa: S608
             "CROSS JOIN did ON did.made = some.made CROSS JOIN run ON run.n = did.run "
             "ORDER BY run.id DESC",
-            {"places": self._holding(place)},
+            {"places": self._holding(place, parts=how == "read")},
         )
         return [run_id for (run_id,) in said]
 
@@ -323,7 +323,7 @@ class RunIndex:
 
         A thing is the same one where the same bytes stood at the same path.
         """
-        return _made(self._base.execute(DOWN, {"places": self._holding(place)}))
+        return _made(self._base.execute(DOWN, {"places": self._holding(place, parts=True)}))
 
     def marked(self, text: str) -> list[Made]:
         """Return the executions whose environment, image, digest or log it is."""

@@ -43,6 +43,19 @@ SELECT made.n FROM source CROSS JOIN made ON made.sources = source.sources
 WHERE source.place IN {HERE}
 """  # noqa: S608 - made of constants; CROSS JOIN: in this order, not by way of every execution
 
+HOLDING = """
+SELECT n FROM place WHERE hash = :value AND path = :path UNION
+SELECT place.n FROM member JOIN place ON place.n = member.folder
+WHERE member.hash = :value AND place.path || '/' || member.name = :path
+"""
+
+PARTS = """
+UNION SELECT part.n FROM place CROSS JOIN gave ON gave.place = place.n
+CROSS JOIN gave AS other ON other.made = gave.made CROSS JOIN place AS part ON part.n = other.place
+WHERE place.hash = :value AND place.path = :path
+AND substr(part.path, 1, length(place.path) + 1) = place.path || '/'
+"""
+
 MAKERS = f"SELECT made FROM gave WHERE place IN {HERE}"  # noqa: S608
 
 DOWN = f"""

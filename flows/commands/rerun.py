@@ -27,7 +27,15 @@ def rerun(which: str, asked: Mapping[str, Any], say: Say) -> Answer:
     repeat = repeat_of(root, which, asked["stage"], only_failed=asked["only_failed"])
     begin = partial(begin_again, root, repeat, asked["isolation"], say, asked["budget"])
     data, text, status = run_begun(root, begin, say)
+    # Whoever resumes it asks for the same again.
+    plain = f"assay rerun {repeat.of.id}"
+    text = text.replace(plain, f"{plain}{_asked(repeat)}")
     return _answer(root, repeat, data, text, status)
+
+
+def _asked(repeat: Repeat) -> str:
+    stage = f" --from {repeat.stage}" if repeat.stage else ""
+    return f"{stage} --only-failed" if repeat.only_failed else stage
 
 
 def _answer(root: Path, repeat: Repeat, data: dict[str, Any], text: str, status: int) -> Answer:

@@ -57,14 +57,19 @@ def _interruptible() -> Iterator[None]:
 
 
 def _started(start: Callable[[], Investigation], say: Say) -> Investigation:
-    _warm_up()
-    investigation = start()
+    load = _warm_up()
+    try:
+        investigation = start()
+    except BaseException:
+        # Where the interpreter ends under an import, its libraries end the process by SIGABRT.
+        load.join()
+        raise
     where = f"{investigation.runner.kind}, {len(investigation.rows)} stages"
     say(f"run {investigation.run.id} in {where}, budget {investigation.cut.budget.text}")
     return investigation
 
 
-def _warm_up() -> None:
+def _warm_up() -> threading.Thread:
     """Import Prefect, two seconds of CPU, while git and DVC open the run.
 
     Prefect reads its settings when it is imported, so the server's must be in the environment.
@@ -75,6 +80,7 @@ def _warm_up() -> None:
         target=importlib.import_module, args=("flows.investigate",), daemon=True
     )
     load.start()
+    return load
 
 
 def _in_prefect(investigation: Investigation) -> None:

@@ -87,3 +87,13 @@ def test_what_is_linked_to_the_cache_is_not_counted_twice(tmp_path: Path):
     (tmp_path / "runs/own").write_bytes(bytes(1 << 16))
     assert size_bytes(tmp_path / "cache", linked=True) >= 1 << 20
     assert size_bytes(tmp_path / "runs", linked=False) == 1 << 16
+
+
+def test_what_adds_nothing_is_no_fault_of_a_quota_that_is_passed(workspace: Path):
+    git(workspace, "config", "assay.cachequota", "1k")
+    (workspace / ".dvc/cache").mkdir(exist_ok=True)
+    (workspace / ".dvc/cache/old").write_bytes(bytes(2048))
+    places = room.rooms(workspace)
+    room.check(workspace, {"cache": 0, "runs": 1}, "0 stages", places)
+    with pytest.raises(NoRoom, match="cachequota"):
+        room.check(workspace, {"cache": 1, "runs": 1}, "1 stage", places)

@@ -140,3 +140,27 @@ def test_a_folder_that_was_away_is_listed_once_it_is_brought(workspace: Path):
     hidden.rename(cache)
     with opened(workspace, cache) as index:
         assert index.inside(FOLDER, f"{FOLDER}/pictures/a.txt")
+
+
+def test_what_reads_a_part_of_a_folder_was_made_from_the_folder(workspace: Path):
+    """Stages read `artifacts/data/train`; a person asks for `artifacts/data`."""
+    own = "cases/toy/artifacts"
+    data = {f"{own}/data": "a.dir", f"{own}/data/train": "b.dir", f"{own}/data2": "c.dir"}
+    train = {f"{own}/data/train": {"before": "b.dir"}}
+    other = {f"{own}/data2": {"before": "c.dir"}}
+    with opened(workspace, workspace / ".dvc/cache") as index:
+        index.add(
+            "20261130T160101-toy-abcd",
+            "a tag",
+            [
+                {"name": "data", "inputs": {}, "outputs": data},
+                {"name": "train", "inputs": train, "outputs": {f"{own}/train": "d.dir"}},
+                {"name": "other", "inputs": other, "outputs": {}},
+            ],
+        )
+        whole = Place(f"{own}/data", "a.dir")
+        assert [one.stage for one in index.made_from(whole)] == ["train"]
+        assert index.runs_that("read", whole) == ["20261130T160101-toy-abcd"]
+        assert [one.stage for one in index.made_from(Place(f"{own}/data/train", "b.dir"))] == [
+            "train"
+        ]
