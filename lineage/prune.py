@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from containers.owner import Owner
-from lineage import git, waivers
+from lineage import cache_users, git, waivers
 from lineage.artifacts import REPORTS
 from lineage.cache_objects import place
 from lineage.clean_clone import CLONES, LOGS
@@ -66,7 +66,7 @@ def plan(workspace: Path, keep: Keep, now: datetime, *, alone: bool = False) -> 
         workspace: the repository.
         keep: what stays.
         now: the time from which days are counted.
-        alone: no other workspace uses this one's cache, though it lies elsewhere.
+        alone: no other workspace uses this one's cache, though it lies elsewhere or holds marks.
 
     Raises:
         PruneRefused: nothing says what to keep, the cache or the tags may be another's too, or a
@@ -81,6 +81,12 @@ def plan(workspace: Path, keep: Keep, now: datetime, *, alone: bool = False) -> 
             "runs need is not known here. If none does, say so: --alone"
         )
     _refuse_other_worktrees(workspace)
+    for mark, other in () if alone else cache_users.others(workspace, cache):
+        raise PruneRefused(
+            f"The workspace {other} uses this one's cache {cache}, and what its runs need is not "
+            f"known here. If it needs nothing of it any more, remove its mark {mark}, or say that "
+            "no other does: --alone"
+        )
     kept = _kept(workspace, keep, now)
     dropped = tuple(run for run in list_runs(workspace) if run.id not in kept)
     known = run_objects(workspace, list_ids(workspace), cache)

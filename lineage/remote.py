@@ -13,6 +13,7 @@ from typing import Any
 
 from lineage import git, hostile, waivers, yaml12
 from lineage.cache_objects import look, look_at, place
+from lineage.cache_users import mark
 from lineage.dvc_repo import cache_of
 from lineage.fence import not_while_pruning
 from lineage.objects import DIR, Named, members, run_objects
@@ -104,6 +105,7 @@ def pull(workspace: Path, which: str, *, remote: str | None, git_remote: str | N
     server = _git_remote(workspace, git_remote)
     run_id = _bring_tag(workspace, server, which)
     with _store(workspace, remote) as store, not_while_pruning(workspace):
+        mark(workspace, store.cache)
         named, stays = _leaving(workspace, run_id)
         lists = {one.md5: one.path for one in named if one.md5.endswith(DIR)}
         brought = store.bring(lists)

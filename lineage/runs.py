@@ -18,6 +18,7 @@ from containers.reap import reap
 from lineage import atomic, disk, git
 from lineage.artifacts import open_artifact
 from lineage.cache_sweep import sweep
+from lineage.cache_users import mark
 from lineage.dvc_repo import DvcRepo, cache_of
 from lineage.dvc_yaml import ENVIRONMENTS
 from lineage.engine import NOTES
@@ -211,6 +212,7 @@ def _check_out(run: Run, expose: Sequence[str]) -> list[str]:
 
 def _set_up_dvc(run: Run, shown: list[str]) -> None:
     cache = cache_of(run.workspace).resolve()
+    mark(run.workspace, cache)
     local = run.tree / ".dvc/config.local"
     local.parent.mkdir(exist_ok=True)
     local.write_text(

@@ -138,6 +138,37 @@ def test_it_refuses_where_another_worktree_has_the_same_tags(
     assert [run.id for run in plan(workspace, Keep(newest=1), NOW).dropped] == [first.id]
 
 
+def test_it_refuses_where_another_workspace_lives_on_its_cache(
+    workspace: Path, tmp_path: Path
+) -> None:
+    second = tmp_path / "second"
+    subprocess.run(["git", "clone", "-q", str(workspace), str(second)], check=True)
+    for key, value in (("name", "B"), ("email", "b@example.org")):
+        git(second, "config", f"user.{key}", value)
+    first = toy_run(workspace)
+    toy_run(workspace)
+    cache = cache_of(workspace)
+    assert [run.id for run in plan(workspace, Keep(newest=1), NOW).dropped] == [first.id]
+    local = second / ".dvc/config.local"
+    local.write_text(f"[cache]\n    dir = {cache}\n")
+    (second / "environments.yaml").write_text("base: process:fake\n")
+    other = toy_run(second)
+    (mark,) = (cache / "assay-workspaces").iterdir()  # none of the one that it lies in
+    for do in (plan, prune):
+        with pytest.raises(PruneRefused, match=f"{second} uses this one's.*--alone") as refused:
+            do(workspace, Keep(newest=1), NOW)
+        assert (refused.value.exit_status, str(mark) in str(refused.value)) == (2, True)
+    assert verify_run(second, other.id).is_whole
+    assert plan(workspace, Keep(newest=1), NOW, alone=True).dropped
+    local.unlink()  # it has a cache of its own now
+    assert plan(workspace, Keep(newest=1), NOW).dropped
+    mark.write_text(f"another-host\n{second}\n")
+    with pytest.raises(PruneRefused, match=f"{second} on another-host"):
+        plan(workspace, Keep(newest=1), NOW)
+    mark.unlink()
+    assert plan(workspace, Keep(newest=1), NOW).dropped
+
+
 def test_a_run_does_not_begin_while_one_prunes(workspace: Path) -> None:
     """Both take one lock: a run that had begun is seen, one that begins waits."""
     with fence_or_skip(workspace / ".assay/prune.lock") as mine:
