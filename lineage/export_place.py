@@ -1,7 +1,9 @@
 """What stands where an export is to be written: only an export of this tool is replaced."""
 
 import json
+import lzma
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -11,6 +13,17 @@ from lineage.in_toto import BUILD_TYPE, PREDICATE
 from lineage.ro_crate import METADATA
 
 ORCHESTRATION = "#orchestration-"
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    KeyError,
+    ValueError,
+    RuntimeError,  # encrypted, packed in an unknown way, nested without end
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
 
 
 def refuse_foreign(target: Path, form: str) -> None:
@@ -50,9 +63,13 @@ def read(path: Path) -> tuple[Any, dict[str, str]]:
     """
     held: dict[str, str] = {}
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # reading might never end
+            raise NotExportable(f"{path} cannot be read as an export: it is no file and no folder.")
         if path.is_dir():
             files = [one for one in path.rglob("*") if one.is_file()]
             held = {str(one.relative_to(path)): digest_of(one.read_bytes()) for one in files}
+            if METADATA not in held:
+                raise NotExportable(f"{path} cannot be read as an export: it has no {METADATA}.")
             text = (path / METADATA).read_text(encoding="utf-8")
         elif zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as packed:
@@ -62,7 +79,7 @@ def read(path: Path) -> tuple[Any, dict[str, str]]:
         else:
             text = path.read_text(encoding="utf-8")
         content = json.loads(text)
-    except (OSError, KeyError, ValueError) as error:
+    except _UNREADABLE as error:
         raise NotExportable(f"{path} cannot be read as an export: {error}") from None
     held.pop(METADATA, None)
     return content, held

@@ -84,7 +84,10 @@ def check(file: str) -> Answer:
         raise NotExportable(f"{path} is a {kind} that names no run of assay.")
     told = gather(root, run_id)
     expected = statement(told) if kind == "in-toto" else metadata(told)
-    wrong = differences(json.loads(json.dumps(expected)), content)
+    try:
+        wrong = differences(json.loads(json.dumps(expected)), content)
+    except RecursionError:  # in the words for a value that is not as expected
+        raise NotExportable(f"{path} cannot be read as an export: it nests too deep.") from None
     if kind == "ro-crate":
         wrong += differences(digests(told), held, "files")
     data = {"run": told.record.id, "format": kind, "path": str(path), "wrong": wrong}

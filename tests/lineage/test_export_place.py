@@ -106,3 +106,40 @@ def test_sigterm_ends_a_command_as_ctrl_c_does() -> None:
         os.kill(process.pid, signal.SIGTERM)
         out, told = process.communicate(timeout=120)
     assert (process.returncode, out, told) == (130, "cleared\n", "cancelled\n")
+
+
+def test_what_cannot_be_read_as_an_export_is_refused(run: RunRecord, tmp_path: Path) -> None:
+    pipe, beside = tmp_path / "pipe", tmp_path / "beside"
+    os.mkfifo(pipe)  # nobody writes to it: a read would never end
+    beside.mkdir()
+    os.mkfifo(beside / METADATA)
+    nest = tmp_path / "nest.json"
+    nest.write_text("[" * 100_000)
+    encrypted, unknown, cut = (tmp_path / f"{name}.zip" for name in ("encrypted", "unknown", "cut"))
+    told = tmp_path / "told.zip"
+    command.export(run.id, "ro-crate", str(told))
+    with zipfile.ZipFile(told) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/")]
+        starts = [archive.getinfo(name).header_offset for name in names]
+    whole = told.read_bytes()
+    central = whole.index(b"PK\x01\x02")
+    flagged, method, wrong = (bytearray(whole) for _ in range(3))
+    at = starts[0]
+    entry = next(
+        found
+        for found in range(central, len(whole))
+        if whole[found : found + 4] == b"PK\x01\x02"
+        and int.from_bytes(whole[found + 42 : found + 46], "little") == at
+    )
+    flagged[at + 6] |= 1
+    flagged[entry + 8] |= 1
+    method[at + 8] = method[entry + 10] = 99
+    wrong[entry + 16] ^= 1  # its checksum
+    encrypted.write_bytes(flagged)
+    unknown.write_bytes(method)
+    cut.write_bytes(wrong)
+    for path in (pipe, beside, Path("/dev/zero"), nest, encrypted, unknown, cut, tmp_path / "no"):
+        with pytest.raises(NotExportable, match=f"{path} cannot be read as an export: .+") as said:
+            command.check(str(path))
+        assert said.value.exit_status == 2
+        assert "\n" not in str(said.value)
