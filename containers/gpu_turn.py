@@ -4,8 +4,10 @@ A file lock, which the kernel lets go of when its holder dies, however it dies: 
 clear away after a crash, and no server has to be there. It is the host's, whoever's stages run.
 """
 
+import errno
 import fcntl
 import os
+import stat
 import tempfile
 import threading
 import time
@@ -14,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from containers.job import RunnerError
 from containers.owner import Owner
 
 VARIABLE: Final = "ASSAY_GPU_LOCK"
@@ -40,6 +43,9 @@ def gpu_turn(
         wanted: the job is to have the GPU, and the host has one.
         on_line: is told once that another stage has it.
         cancel: ends the waiting.
+
+    Raises:
+        RunnerError: the lock is no file that can be opened or made.
     """
     if not wanted:
         yield ()
@@ -60,12 +66,31 @@ def gpu_turn(
 
 
 def _opened(path: Path) -> int:
+    try:
+        return _open_or_make(path)
+    except OSError as error:
+        why = error.strerror
+    raise RunnerError(
+        f"The lock of the host's GPU, {path}, cannot be used: {why}. Name another file, the same "
+        f"for all who share the GPU: {VARIABLE}=FILE"
+    )
+
+
+def _open_or_make(path: Path) -> int:
     # A lock needs no right to write: in /tmp the file is that of whoever came first.
     while True:
         with suppress(FileNotFoundError):
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            # Without O_NONBLOCK a pipe of that name would be waited at for ever.
+            look = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            handle = os.open(path, look)
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                return handle
+            os.close(handle)
+            raise OSError(errno.EINVAL, "it is no plain file")
         with suppress(FileExistsError):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            os.fchmod(made, 0o644)  # others must open it, whatever this user's umask
+            os.close(made)
 
 
 def _taken(handle: int, on_line: Callable[[str], None], cancel: threading.Event) -> bool:
@@ -78,7 +103,7 @@ def _taken(handle: int, on_line: Callable[[str], None], cancel: threading.Event)
             return False
         if not told:
             told = True
-            holder = lock_file().read_text(encoding="utf-8", errors="replace")[:200]
+            holder = os.pread(handle, 200, 0).decode(errors="replace")
             whose = f": {holder} has it" if holder else ""
             on_line(f"assay: waiting for the GPU{whose}")
         time.sleep(POLL_S)
