@@ -127,7 +127,19 @@ def read_run(workspace: Path, which: str) -> RunRecord:
     Raises:
         RunUnknown: none or several answer to it.
     """
-    run_id = find(workspace, which)
+    return _read(workspace, find(workspace, which))
+
+
+def has_record(workspace: Path, run_id: str) -> bool:
+    """Tell whether a tag that is named as a run's holds the record of that run."""
+    try:
+        _read(workspace, run_id)
+    except RunUnknown:
+        return False
+    return True
+
+
+def _read(workspace: Path, run_id: str) -> RunRecord:
     path = f"cases/{case_of(run_id)}/run.json"
     try:
         whole = git.run(workspace, "cat-file", "blob", f"{PREFIX}{run_id}:{path}")

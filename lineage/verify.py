@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage import git, yaml12
 from lineage.cache_objects import Damage, look_through, members, place
-from lineage.run_tags import PREFIX, case_of, find, list_ids
+from lineage.run_tags import PREFIX, case_of, find, has_record, list_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,12 @@ class Verified:
     num_objects: int
     size_bytes: int
     damaged: tuple[Damaged, ...]
+    unread: tuple[str, ...] = ()  # whose tag holds no record of a run: what it needs nobody can say
 
     @property
     def is_whole(self) -> bool:
-        """Whether every object is there and is what it is named."""
-        return not self.damaged
+        """Whether every run has its record, and every object is there and is what it is named."""
+        return not self.damaged and not self.unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +76,20 @@ def verify_runs(workspace: Path, runs: Sequence[str] | None = None) -> Verified:
 
     cache = cache_of(workspace)
     asked = list_ids(workspace) if runs is None else list(runs)
-    named = _named_by(workspace, asked)
+    unread = tuple(run for run in asked if not has_record(workspace, run))
+    named = _named_by(workspace, [run for run in asked if run not in unread])
     own = {one.name for ones in named.values() for one in ones}
     read = look_through(cache, own)
     bad = read.damaged
     if bad and runs is not None:
-        named = _named_by(workspace, list_ids(workspace))
+        every = list_ids(workspace)
+        named = _named_by(workspace, [run for run in every if has_record(workspace, run)])
     needs = _needs(cache, named, read.listed, bad)
     return Verified(
         runs=tuple(asked),
         num_objects=len(read.objects),
         size_bytes=sum(_size(place(cache, name)) for name in read.objects),
+        unread=unread,
         damaged=tuple(
             Damaged(name=name, path=place(cache, name), what=bad[name], needed=tuple(needs[name]))
             for name in sorted(bad, key=lambda name: (needs[name][0].run, needs[name][0].path))

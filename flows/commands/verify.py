@@ -28,6 +28,7 @@ def verify(which: str | None, mend: bool, say: Say) -> Answer:
         "num_objects": found.num_objects,
         "size_bytes": found.size_bytes,
         "damaged": [{**asdict(one), "path": str(one.path)} for one in found.damaged],
+        "unread": list(found.unread),
         "set_aside": aside,
     }
     return data, _text(found, aside), 0 if found.is_whole else 1
@@ -44,9 +45,18 @@ def _text(found: Verified, aside: dict[str, str]) -> str:
     of = f"of {len(found.runs)} run{'' if len(found.runs) == 1 else 's'}"
     if found.is_whole:
         return f"whole: {read} {of}, each read and hashed"
-    told = [f"damaged: {len(found.damaged)} of {read} {of}"]
-    told += [_told(one, aside.get(one.name)) for one in found.damaged]
-    return "\n\n".join([*told, _mend(found.damaged, aside)])
+    told = [
+        f"unread   The tag run/{run} holds no record of that run: something else made it. "
+        f"What it is: git show run/{run}"
+        for run in found.unread
+    ]
+    if found.damaged:
+        told.append(f"damaged: {len(found.damaged)} of {read} {of}")
+        told += [_told(one, aside.get(one.name)) for one in found.damaged]
+        told.append(_mend(found.damaged, aside))
+    else:
+        told.append(f"The other runs are whole: {read}" if found.num_objects else "")
+    return "\n\n".join(filter(None, told))
 
 
 def _told(one: Damaged, aside: str | None) -> str:

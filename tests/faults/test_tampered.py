@@ -106,6 +106,25 @@ def test_the_command_says_what_is_damaged_and_how_to_mend_it(workspace: Path, co
     json.dumps(data, allow_nan=False)
 
 
+def test_a_tag_that_holds_no_record_is_not_whole(workspace: Path, command):
+    run = whole_run(workspace)
+    forged = "20261130T160102-toy-0bad"
+    git(workspace, "tag", f"run/{forged}", "HEAD:params.yaml")  # not even a commit
+    told = f"The tag run/{forged} holds no record of that run"
+    data, text, status = command(forged)
+    assert (status, data["whole"], data["unread"]) == (1, False, [forged])
+    assert told in text
+    assert "whole" not in text
+    data, text, status = command()
+    assert (status, data["unread"], data["num_objects"], data["damaged"]) == (1, [forged], 5, [])
+    assert told in text
+    assert command(run)[2] == 0
+    alter(cached(workspace, b"10"))
+    data, text, status = command()
+    assert (status, len(data["damaged"]), told in text) == (1, 1, True)
+    assert f"assay rerun {run}" in text
+
+
 def test_the_command_takes_damaged_objects_away_only_when_asked_and_says_where(workspace, command):
     whole_run(workspace)
     path = cached(workspace, b"10")
