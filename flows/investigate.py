@@ -60,7 +60,7 @@ def examine_case(case: str, run_id: str) -> State[Any]:
     """
     investigation = current.get(run_id)
     try:
-        investigate.fn(case, run_id)
+        investigate(case, run_id)
     except Exception as error:
         investigation.error = error
         if getattr(error, "exit_status", None) is None and not investigation.cancel.is_set():
@@ -71,15 +71,8 @@ def examine_case(case: str, run_id: str) -> State[Any]:
     return flow_states.end_of(run_id, gate, None, cancelled=False).state()
 
 
-@flow(
-    name="investigate",
-    flow_run_name="{case} {run_id}",
-    persist_result=False,
-    validate_parameters=False,
-    task_runner=ThreadPoolTaskRunner(max_workers=WORKERS),  # type: ignore[arg-type]
-)
 def investigate(case: str, run_id: str) -> None:
-    """Examine one case; raises the first stage's failure."""
+    """Examine one case within a flow run; raises the first stage's failure."""
     investigation = current.get(run_id)
     investigation.begun_as(str(flow_run.id))
     get_run_logger().info("%s: %s in %s", case, run_id, investigation.runner.kind)

@@ -66,7 +66,7 @@ def _told_before(root: Path, deploy: Deploy) -> State[Any]:
 
 def _follow(investigation: Investigation) -> None:
     """Run the stages in this flow run; Prefect hears of the end when the flow returns it."""
-    investigate.fn(investigation.loaded.name, investigation.run.id)
+    investigate(investigation.loaded.name, investigation.run.id)
 
 
 @dataclass(frozen=True, slots=True)

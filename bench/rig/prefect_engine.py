@@ -1,4 +1,4 @@
-"""One contestant: the project's own flow and engine, as `assay run` would start them."""
+"""One contestant: the project's own task and engine in a flow, as `assay run` would start them."""
 
 import os
 import sys
@@ -13,9 +13,13 @@ from flows import server
 def main(root: Path, number: int) -> None:
     """Run the chain's round `number` in containers."""
     os.environ.update(server.environment(server.ensure(root, print)))
+    from prefect import flow
+    from prefect.futures import PrefectFuture
+    from prefect.task_runners import ThreadPoolTaskRunner
+
     from containers.docker_runner import DockerRunner
     from flows import current
-    from flows.investigate import investigate
+    from flows.investigate import advance as task
     from lineage.engine import Engine
 
     os.chdir(root)
@@ -28,15 +32,16 @@ def main(root: Path, number: int) -> None:
         return engine.advance(rows[name], on_line=lambda _line: None, cancel=cancel).how
 
     # Stands in for an Investigation: the chain has no case, no gate and no worktree.
-    stand_in = SimpleNamespace(
-        run=SimpleNamespace(id=engine.run_id, tree=root),
-        loaded=SimpleNamespace(name="chain", folder="cases/chain"),
-        rows=tuple(rows.values()),
-        runner=runner,
-        advance=advance,
-        report=lambda _place: {"verdict": "closed", "findings": []},
-    )
-    investigate(case="chain", run_id=current.register(stand_in))
+    stand_in = SimpleNamespace(run=SimpleNamespace(id=engine.run_id), advance=advance)
+
+    @flow(name="chain", persist_result=False, task_runner=ThreadPoolTaskRunner(max_workers=2))  # type: ignore[arg-type]
+    def chain(run_id: str) -> None:
+        last: list[PrefectFuture[str]] = []
+        for name in rows:
+            last = [task.with_options(name=name).submit(run_id, name, wait_for=last)]  # type: ignore[call-overload]
+        last[0].result()
+
+    chain(current.register(stand_in))
     engine.close()
 
 
