@@ -32,12 +32,14 @@ def call(
 
     Raises:
         ApiFailed: it does not answer, or refuses.
+        AuthRefused: its address holds a password.
     """
     from http.client import HTTPException
     from urllib.error import HTTPError
     from urllib.request import ProxyHandler, Request, build_opener
 
     url = (api_url or os.environ["PREFECT_API_URL"]).rstrip("/")
+    server_auth.refuse_user(url)
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", **server_auth.headers(server_auth.given())}
     request = Request(f"{url}{path}", data=data, headers=headers)  # noqa: S310  the workspace's own

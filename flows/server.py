@@ -86,9 +86,11 @@ def ensure(workspace: Path, on_line: Callable[[str], None]) -> str:
 
     Raises:
         ServerError: PREFECT_API_URL names a server that does not answer, or ours did not come up.
+        AuthRefused: it holds a password.
     """
     given = os.environ.get("PREFECT_API_URL")
     if given:
+        server_auth.refuse_user(given)
         if not _answers(given, timeout_s=10.0):
             raise ServerError(
                 f"PREFECT_API_URL is {given}, and no Prefect server answers there. Start it, "
@@ -146,7 +148,7 @@ def start(
 
 def status(workspace: Path) -> Server | None:
     """Tell which server a run would use now; None when one would have to be started."""
-    given = os.environ.get("PREFECT_API_URL")
+    given = server_auth.shown(os.environ.get("PREFECT_API_URL", ""))
     if given:
         return Server(api_url=given, answers=_answers(given), pid=None, log=None)
     record = _running(workspace)
@@ -215,12 +217,10 @@ def _home(workspace: Path) -> Path:
 
 
 def _as_server(home: Path, record: _Record, *, answers: bool) -> Server:
+    log, auth = str(home / "server.log"), str(home / "auth")
+    auth_file = None if record.host in LOOPBACKS else auth
     return Server(
-        api_url=record.api_url,
-        answers=answers,
-        pid=record.pid,
-        log=str(home / "server.log"),
-        auth_file=None if record.host in LOOPBACKS else str(home / "auth"),
+        api_url=record.api_url, answers=answers, pid=record.pid, log=log, auth_file=auth_file
     )
 
 

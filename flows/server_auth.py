@@ -1,6 +1,7 @@
 """The secret of a server that others can reach: in one file, and in no log, argument or record."""
 
 import os
+import re
 import secrets
 import stat
 from base64 import b64encode
@@ -16,6 +17,24 @@ class AuthRefused(Exception):  # noqa: N818  reads as the fact that it is
     """A secret's file cannot be used; the message says why, and never what it holds."""
 
     exit_status = 2
+
+
+def shown(api_url: str) -> str:
+    """Return an address as a message may name it: without what stands before its host."""
+    return re.sub(r"(?<=://)\S*@", "***@", api_url)
+
+
+def refuse_user(api_url: str) -> None:
+    """Refuse an address that holds a name or a password.
+
+    Raises:
+        AuthRefused: it does.
+    """
+    if shown(api_url) != api_url:
+        raise AuthRefused(
+            f"Prefect's server is not asked at {shown(api_url)}: state its name and password as "
+            f"PREFECT_API_AUTH_STRING (name:password), or {FILE_VARIABLE}, and not in the address."
+        )
 
 
 def file_of(workspace: Path) -> Path:

@@ -14,7 +14,8 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from flows import server
+from flows import prefect_api, server
+from flows.server_auth import AuthRefused
 
 # Stands in for `python -m prefect server start`, and answers at once.
 STAND_IN = """
@@ -165,6 +166,20 @@ def test_a_given_address_that_does_not_answer_is_named(workspace, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", url)
     with pytest.raises(server.ServerError, match=f"{url}.*unset PREFECT_API_URL"):
         server.ensure(workspace, lambda line: None)
+
+
+def test_a_password_in_an_address_is_refused_and_never_shown(workspace, monkeypatch):
+    with answering(b"true") as url:
+        given = url.replace("://", "://me:canary@word@")
+        monkeypatch.setenv("PREFECT_API_URL", given)
+        for ask in (lambda: server.ensure(workspace, print), lambda: prefect_api.call("/health")):
+            with pytest.raises(AuthRefused, match=r"http://\*\*\*@127.*AUTH_STRING") as told:
+                ask()
+            assert "canary" not in str(told.value)
+            assert "word@" not in str(told.value)
+        now = server.status(workspace)
+    assert not now.answers
+    assert now.api_url == url.replace("://", "://***@")
 
 
 def test_a_web_page_at_that_address_is_no_prefect_server(workspace, monkeypatch):
