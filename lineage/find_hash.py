@@ -18,6 +18,7 @@ from lineage.run_index import Made, Place, RunIndex
 from lineage.run_tags import RunUnknown, find
 
 SHORTEST = 6  # digits of a hash that are enough to look for
+LONGEST = 1000  # characters of what a person may name
 SHOWN = 5
 _HASH = re.compile(r"(?:sha256:|md5:|docker:|process:)?([0-9a-f]{6,64})(\.dir)?")
 _IGNORED = ("__pycache__", ".pyc")
@@ -53,14 +54,34 @@ def seek(workspace: Path, index: RunIndex, what: str, say: Callable[[str], None]
     Raises:
         LineageUnknown: there is no such thing in any run; the message says what was searched.
     """
+    if not what.strip() or len(what) > LONGEST:
+        said = f"What was named has {len(what)} characters" if what.strip() else "Nothing was named"
+        raise LineageUnknown(f"{said}. Name a file, a hash, a path or a run: assay lineage WHAT")
+    file = _on_disk(what)
     run, colon, path = what.partition(":")
-    if colon and not _HASH.fullmatch(what) and not Path(what).exists():
+    if colon and not _HASH.fullmatch(what) and file is None:
         return _in_run(index, find(workspace, run), path)
-    if Path(what).is_file() or Path(what).is_dir():
-        return _content(workspace, index, Path(what))
+    if file is not None:
+        return _content(workspace, index, file)
     hashed = _HASH.fullmatch(what.lower())
     found = _hash(index, hashed[1] + (hashed[2] or ""), say) if hashed else None
     return found or _path(workspace, index, what) or _run(workspace, index, what)
+
+
+def _on_disk(what: str) -> Path | None:
+    """Return a file or folder of this disk; None where there is none, as at a link to itself."""
+    path = Path(what)
+    try:
+        if not (path.is_file() or path.is_dir()):
+            return None
+        told_by_kernel = {"/proc", "/sys"} & {str(one) for one in path.resolve().parents}
+    except (OSError, ValueError, RuntimeError):
+        return None
+    if told_by_kernel:
+        raise LineageUnknown(
+            f"{what} is kept on no disk: the system tells of itself there. Name a file of yours."
+        )
+    return path
 
 
 def _in_run(index: RunIndex, run_id: str, path: str) -> Sought:
@@ -85,7 +106,10 @@ def _members_at(index: RunIndex, path: str) -> list[Place]:
 def _content(workspace: Path, index: RunIndex, path: Path) -> Sought:
     """Find a file or a folder of this disk by its bytes; its name does not matter."""
     told: As = "folder" if path.is_dir() else "file"
-    hashes = [_folder_md5(path)] if path.is_dir() else [_md5(path), _git_blob(path)]
+    try:
+        hashes = [_folder_md5(path)] if path.is_dir() else [_md5(path), _git_blob(path)]
+    except OSError as error:
+        raise LineageUnknown(f"{path} cannot be read: {error}. Name a file that can.") from None
     places = [one for value in hashes for one in index.places_of(value)]
     if places:
         return Sought(told=told, places=tuple(places))
@@ -105,7 +129,7 @@ def _content(workspace: Path, index: RunIndex, path: Path) -> Sought:
 def _here(workspace: Path, path: Path) -> str | None:
     try:
         return path.resolve().relative_to(workspace.resolve()).as_posix()
-    except ValueError:
+    except (ValueError, OSError, RuntimeError):  # elsewhere, too long, or a link to itself
         return None
 
 

@@ -12,6 +12,7 @@ from lineage import atomic
 from lineage.export_place import read, refuse_foreign, run_of
 from lineage.exports import Export, NotExportable, differences, gather
 from lineage.in_toto import PREDICATE, statement
+from lineage.out_place import place
 from lineage.ro_crate import CRATE, METADATA, digests, metadata, write_files
 
 EXPORTS = ".assay/exports"
@@ -22,9 +23,10 @@ SHOWN = 20
 def export(run: str, form: str, out: str | None) -> Answer:
     """Write a run as an RO-Crate or as an in-toto statement."""
     root = workspace.find(Path.cwd())
+    named = None if out is None else place(out, "--out")
     told = gather(root, run)
     suffix = {"ro-crate": "ro-crate", "in-toto": "intoto.json"}[form]
-    target = Path(out) if out else root / EXPORTS / f"{told.record.id}.{suffix}"
+    target = named or root / EXPORTS / f"{told.record.id}.{suffix}"
     refuse_foreign(target, form)
     if form == "in-toto":
         atomic.write(target, _text(statement(told)))

@@ -11,6 +11,7 @@ from lineage import atomic
 from lineage.ancestry import Graph, Node, code_roots, graph_of
 from lineage.dvc_repo import cache_of
 from lineage.find_hash import Sought, seek
+from lineage.out_place import file_place
 from lineage.provenance import RunRecord
 from lineage.run_index import Made, Place, RunIndex, opened
 from lineage.run_tags import read_run
@@ -41,13 +42,15 @@ def lineage(what: str, picture: str | None, say: Callable[[str], None]) -> Answe
 
     Raises:
         LineageUnknown: it is nothing that any run made or read.
+        PlaceRefused: no picture can be written there.
     """
     root = workspace.find(Path.cwd())
+    target = None if picture is None else file_place(picture, "--picture")
     with opened(root, cache_of(root)) as index:
         told = _trace(root, index, seek(root, index, what, say))
     lines = list(_lines(told))
-    if picture:
-        drawn = _draw(told, Path(picture))
+    if target is not None:
+        drawn = _draw(told, target)
         lines += ["", drawn]
     return _as_json(told), "\n".join(lines), 0
 
