@@ -97,7 +97,7 @@ def test_a_path_is_of_the_newest_run_and_one_of_a_named_run_is_its_own(workspace
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        pytest.param("f" * 32, r"Searched: \d+ files and folders of 1 runs", id="md5"),
+        pytest.param("f" * 32, r"Searched: \d+ files and folders of 1 run, ", id="md5"),
         pytest.param("f" * 64, "No file, image or log has this SHA-256", id="sha256"),
         pytest.param("nowhere/at.all", "is no file here, no hash", id="path"),
         pytest.param("toy:artifacts/first/nothing", "neither made nor read", id="path of a run"),
