@@ -29,7 +29,7 @@ from lineage.link_types import link_types
 from lineage.provenance import Provenance, RunRecord
 from lineage.run_ids import new_id
 from lineage.run_tags import RunUnknown, list_runs, read_run, tag, tag_exists, tag_name
-from lineage.snapshot import MAX_BYTES, Snapshot, SnapshotRefused, snapshot
+from lineage.snapshot import MAX_BYTES, Snapshot, SnapshotRefused, refuse_submodules, snapshot
 
 __all__ = [
     "Run",
@@ -108,6 +108,7 @@ def create(
         workspace = workspace.resolve()
         if taken is None:
             taken = snapshot(workspace, f"Snapshot for a run of {case}", max_bytes=max_bytes)
+            refuse_submodules(workspace, taken.commit, expose)
         return _create(workspace, case, expose, now, taken, trigger=trigger)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,21 @@ def snapshot(workspace: Path, message: str, *, max_bytes: int = MAX_BYTES) -> Sn
     return Snapshot(commit=made, parent=parent, dirty=tuple(dirty))
 
 
+def refuse_submodules(workspace: Path, commit: str, folders: Sequence[str]) -> None:
+    """Refuse submodules in what a run shows of a case: it would find their folders empty.
+
+    Raises:
+        SnapshotRefused: there is one; it is named.
+    """
+    for line in git.run(workspace, "ls-tree", "-r", "-z", commit, "--", *folders).split(b"\0"):
+        about, _, path = line.partition(b"\t")
+        if about.startswith(b"160000 "):
+            raise SnapshotRefused(
+                f"{os.fsdecode(path)} is a submodule, and a run finds its folder empty. Take its "
+                "files into this repository without its .git, or put data under DVC (`dvc add`)."
+            )
+
+
 def _head(workspace: Path) -> str:
     try:
         top = git.text(workspace, "rev-parse", "--show-toplevel")
@@ -81,9 +97,8 @@ def _head(workspace: Path) -> str:
 
 
 def _dirty(workspace: Path) -> list[str]:
-    listed = git.run(
-        workspace, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"
-    )
+    asked = ("--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+    listed = git.run(workspace, "status", "--porcelain=v2", "-z", *asked)
     dirty = []
     for line in listed.split(b"\0"):
         kind = line[:1]
@@ -91,14 +106,20 @@ def _dirty(workspace: Path) -> list[str]:
             path = os.fsdecode(line.split(b" ", 10)[10])
             raise SnapshotRefused(f"{path} is in an open merge. Resolve it, and `git add` it.")
         if kind == b"1":
-            dirty.append(os.fsdecode(line.split(b" ", 8)[8]))
+            path = os.fsdecode(line.split(b" ", 8)[8])
+            if line.split(b" ", 3)[2].startswith(b"S"):
+                raise SnapshotRefused(
+                    f"{path} is a submodule with changes, and a run takes none of them. Commit "
+                    f"them in it and here (git add {path} && git commit), or undo them."
+                )
+            dirty.append(path)
         elif kind == b"?":
             dirty.append(os.fsdecode(line[2:]))
     for path in dirty:
         if path.endswith("/"):
             raise SnapshotRefused(
-                f"{path} is a git repository inside this one. "
-                "Ignore it in .gitignore, or make it a submodule."
+                f"{path} is a git repository inside this one, and a run takes none of it. "
+                "Ignore it in .gitignore, or take its files into this repository without its .git."
             )
     return sorted(dirty)
 

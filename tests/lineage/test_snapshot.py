@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from toy_workspace import git
 
+from lineage import runs
 from lineage.snapshot import SnapshotRefused, snapshot
 
 # Put together here, so that no scanner takes this file for a leak.
@@ -143,5 +145,48 @@ def test_a_user_without_a_name_can_still_run(workspace: Path):
 def test_a_repository_inside_is_named(workspace: Path):
     (workspace / "inner").mkdir()
     subprocess.run(["git", "init", "-q", str(workspace / "inner")], check=True)
-    with pytest.raises(SnapshotRefused, match="inner/ is a git repository"):
+    with pytest.raises(SnapshotRefused, match="inner/ is a git repository") as refused:
         snapshot(workspace, "x")
+    assert "submodule" not in str(refused.value)
+
+
+def add_submodule(workspace: Path, tmp_path: Path, path: str) -> Path:
+    origin = tmp_path / "origin"
+    subprocess.run(["git", "init", "-q", str(origin)], check=True)
+    for key, value in (("name", "B"), ("email", "b@example.org")):
+        git(origin, "config", f"user.{key}", value)
+    (origin / "code.py").write_text("1")
+    git(origin, "add", "-A")
+    git(origin, "commit", "-qm", "Begin")
+    allowed = ("-c", "protocol.file.allow=always")
+    git(workspace, *allowed, "submodule", "--quiet", "add", str(origin), path)
+    git(workspace, "commit", "-qm", "A submodule")
+    return workspace / path
+
+
+@pytest.mark.parametrize("change", ["code.py", "new.py"])
+@pytest.mark.parametrize("ignore", ["none", "all"])
+def test_a_submodule_with_changes_is_named(
+    workspace: Path, tmp_path: Path, change: str, ignore: str
+):
+    inside = add_submodule(workspace, tmp_path, "lib two")
+    git(workspace, "config", "submodule.lib two.ignore", ignore)
+    assert snapshot(workspace, "x").dirty == ()
+    (inside / change).write_text("2")
+    with pytest.raises(SnapshotRefused, match="lib two is a submodule with changes") as refused:
+        snapshot(workspace, "x")
+    assert refused.value.exit_status == 2
+    (inside / change).unlink()
+    git(inside, "checkout", "-q", ".")
+    assert snapshot(workspace, "x").dirty == ()
+
+
+def test_a_submodule_in_the_case_is_refused_and_one_elsewhere_is_not(
+    workspace: Path, tmp_path: Path
+):
+    add_submodule(workspace, tmp_path, "cases/other/lib")
+    now = datetime(2026, 11, 30, tzinfo=UTC)
+    runs.discard(runs.create(workspace, "toy", expose=["cases/toy"], now=now))
+    with pytest.raises(SnapshotRefused, match="cases/other/lib is a submodule"):
+        runs.create(workspace, "other", expose=["cases/other"], now=now)
+    assert not list((workspace / ".assay/runs").iterdir())
