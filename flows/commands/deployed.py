@@ -105,6 +105,8 @@ def install_hook(repository: str) -> Answer:
     Raises:
         HookRefused: it is none, or has a hook of its own.
     """
+    if not repository.strip():  # an empty path is this folder
+        raise HookRefused("Which repository? --install-hook takes the folder that is pushed to.")
     root, place = workspace.find(Path.cwd()), Path(repository)
     try:
         folder = place / git.text(place, "rev-parse", "--git-path", "hooks").strip()

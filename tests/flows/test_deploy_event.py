@@ -118,6 +118,15 @@ def test_the_hook_of_somebody_else_stays(pushed):
         deployed.install_hook(str(pushed.here.parent))
 
 
+def test_no_name_is_not_the_repository_that_one_stands_in(pushed, monkeypatch):
+    monkeypatch.chdir(pushed.here)
+    for name in ("", " "):
+        with pytest.raises(deployed.HookRefused, match="Which repository") as refused:
+            deployed.install_hook(name)
+        assert refused.value.exit_status == 2
+    assert not (pushed.here / ".git/hooks/post-receive").exists()
+
+
 @pytest.mark.parametrize(
     ("part", "value"),
     [
