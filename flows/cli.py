@@ -259,7 +259,7 @@ def server_start(host: str | None, port: int | None, json_: bool) -> None:
 @server.command("stop")
 @as_json
 def server_stop(json_: bool) -> None:
-    """Stop it."""
+    """Stop it. The next start listens where it did, unless told otherwise."""
     answer(json_, "server", "stop")
 
 

@@ -119,8 +119,8 @@ def start(
     Args:
         workspace: whose.
         on_line: is told the progress.
-        host: the address to listen at; None: where it listened before it died, else loopback.
-        port: None: the one that it had before it died, else a free one.
+        host: the address to listen at; None: where it listened before, else loopback.
+        port: None: the one that it had before, else a free one.
 
     Raises:
         ServerError: it did not come up, or one runs at another address.
@@ -130,9 +130,9 @@ def start(
     home.mkdir(parents=True, exist_ok=True)
     with _alone(home, on_line):
         record = _running(workspace)
-        if record and host and (host != record.host or port not in (None, _port(record))):
+        if record and (host or record.host, port or _port(record)) != (record.host, _port(record)):
             raise ServerError(
-                f"It runs at {record.host}, {record.api_url}. To move it: assay server stop"
+                f"It runs at {record.host}, {record.api_url}. To move it, first: assay server stop"
             )
         if record is None:
             before = _read(home)
@@ -158,14 +158,14 @@ def status(workspace: Path) -> Server | None:
 
 
 def stop(workspace: Path) -> bool:
-    """End the workspace's own server; False when none ran. Its database and its log stay."""
-    home = _home(workspace)
-    known = _read(home)
+    """End the workspace's own server; False when none ran.
+
+    Its database and its log stay, and its record: the next one listens where it did.
+    """
+    known = _read(_home(workspace))
     running = known is not None and _alive(known)
     if known is not None and running:
         _end(known)
-    if _read(home) == known:  # else another has been started meanwhile
-        (home / "server.json").unlink(missing_ok=True)
     return running
 
 

@@ -14,7 +14,7 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from flows import prefect_api, server
+from flows import prefect_api, server, server_auth
 from flows.server_auth import AuthRefused
 
 # Stands in for `python -m prefect server start`, and answers at once.
@@ -105,6 +105,28 @@ def test_stop_ends_it_once(workspace):
     assert server.stop(workspace)
     assert not server.stop(workspace)
     assert server.status(workspace) is None
+
+
+def test_one_that_was_stopped_comes_back_where_it_listened_with_a_new_secret(workspace):
+    first = server.start(workspace, print, "0.0.0.0")  # noqa: S104
+    old = server_auth.make(workspace)
+    assert server.stop(workspace)
+    server_auth.file_of(workspace).unlink()
+    again = server.start(workspace, print)
+    assert (again.api_url, again.auth_file) == (first.api_url, first.auth_file)
+    assert Path(again.auth_file).read_text().strip() not in ("", old)
+
+
+def test_one_that_runs_is_not_told_to_be_at_another_port(workspace):
+    first = server.start(workspace, print)
+    port = int(first.api_url.rpartition(":")[2].removesuffix("/api"))
+    assert server.start(workspace, print, port=port) == first
+    other = port + 1 if port < 65535 else port - 1
+    for host in (None, "127.0.0.1"):
+        with pytest.raises(server.ServerError, match=f"runs at .*{port}.* assay server stop") as no:
+            server.start(workspace, print, host, other)
+        assert no.value.exit_status == 2
+    assert server.status(workspace) == first
 
 
 def test_one_that_died_comes_back_at_its_address_or_where_that_is_taken_at_another(workspace):
