@@ -8,7 +8,7 @@ from typing import Any
 from containers.scratch import scratch, sweep
 from flows import workspace
 from flows.cli_words import Answer
-from lineage import atomic
+from lineage import atomic, disk
 from lineage.export_place import read, refuse_foreign, run_of
 from lineage.exports import Export, NotExportable, differences, gather
 from lineage.in_toto import PREDICATE, statement
@@ -21,17 +21,24 @@ SHOWN = 20
 
 
 def export(run: str, form: str, out: str | None) -> Answer:
-    """Write a run as an RO-Crate or as an in-toto statement."""
+    """Write a run as an RO-Crate or as an in-toto statement.
+
+    Raises:
+        NotExportable: there is nothing to export, or what stands at the place is no export.
+        PlaceRefused: nothing can be written at the place.
+        DiskRefuses: its disk takes nothing more.
+    """
     root = workspace.find(Path.cwd())
     named = None if out is None else place(out, "--out")
     told = gather(root, run)
     suffix = {"ro-crate": "ro-crate", "in-toto": "intoto.json"}[form]
     target = named or root / EXPORTS / f"{told.record.id}.{suffix}"
     refuse_foreign(target, form)
-    if form == "in-toto":
-        atomic.write(target, _text(statement(told)))
-    else:
-        _write_crate(told, target)
+    with disk.writes("The export's folder", target.parent):
+        if form == "in-toto":
+            atomic.write(target, _text(statement(told)))
+        else:
+            _write_crate(told, target)
     lost = [made.path for made in told.files if made.sha256 is None]
     private = [made.path for made in told.files if made.private]
     data: dict[str, Any] = {"run": told.record.id, "format": form, "path": str(target)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from flows import workspace
 from flows.cli_words import Answer
-from lineage import atomic
+from lineage import atomic, disk
 from lineage.ancestry import Graph, Node, code_roots, graph_of
 from lineage.dvc_repo import cache_of
 from lineage.find_hash import Sought, seek
@@ -294,7 +294,8 @@ def _draw(told: _Told, path: Path) -> str:
         around = {**told.graph.back([told.start]).nodes, **told.graph.forward([told.start]).nodes}
         edges = frozenset(edge for edge in told.graph.edges if around.keys() >= set(edge))
         part = Graph(told.graph.run, around, edges)
-    atomic.write(path, draw(part, told.record, told.start))
+    with disk.writes("The picture's folder", path.parent):
+        atomic.write(path, draw(part, told.record, told.start))
     return f"picture  {path}"
 
 

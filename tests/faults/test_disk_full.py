@@ -6,10 +6,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from toy_repeat import toy_run
 from toy_run import advance, begin, engine_of, finish, whole_run
 from toy_workspace import FakeRunner, fill_workspace, git, quiet, toy_rows
 
 from containers.docker_runner import DockerRunner
+from flows.commands import export, lineage
 from lineage import runs
 from lineage.disk import DiskRefuses
 from lineage.engine import Engine
@@ -149,3 +151,32 @@ def test_a_container_that_fills_its_scratch_is_told_which_disk_was_full(engine, 
         engine_of(run, runner).advance(first, on_line=quiet, cancel=threading.Event())
     assert not (run.tree / first.folder).exists()
     runs.close(run, None)
+
+
+def test_an_export_and_a_picture_without_room_leave_the_earlier_ones(disk, workspace, monkeypatch):
+    run = toy_run(workspace)
+    monkeypatch.setattr(export.workspace, "find", lambda _start: workspace)
+    monkeypatch.setattr(lineage.workspace, "find", lambda _start: workspace)
+    places = {"ro-crate": disk / "crate", "in-toto": disk / "told.json", "zip": disk / "crate.zip"}
+    picture = disk / "picture.svg"
+
+    def write(form: str) -> int:
+        if form == "picture":
+            return lineage.lineage(run.id, str(picture), quiet)[2]
+        return export.export(run.id, form.replace("zip", "ro-crate"), str(places[form]))[2]
+
+    forms = [*places, "picture"]
+    assert [write(form) for form in forms] == [0, 0, 0, 0]
+    before = sorted(path.name for path in disk.iterdir())
+    drawn = picture.read_bytes()
+    filler = leave(disk, 0)
+    for form in forms:
+        with pytest.raises(DiskRefuses, match=r"folder, .*No space left.*MiB are free") as told:
+            write(form)
+        assert str(disk) in str(told.value)
+        assert "\n" not in str(told.value)
+    assert sorted(path.name for path in disk.iterdir()) == sorted([*before, "filler"])
+    assert all(export.check(str(path))[2] == 0 for path in places.values())
+    assert picture.read_bytes() == drawn
+    filler.unlink()
+    assert [write(form) for form in forms] == [0, 0, 0, 0]
