@@ -72,7 +72,7 @@ def reproduce(run_id: str, trust: bool, json_: bool) -> None:
 
 @click.command()
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="The N newest of each case.")
-@click.option("--keep-days", type=click.FloatRange(min=0), metavar="D", help="Those of D days.")
+@click.option("--keep-days", type=float, metavar="D", help="Those of D days.")
 @click.option("--keep-run", "runs", multiple=True, metavar="RUN", help="This one; repeatable.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -25,6 +25,9 @@ from lineage.objects import DIR, Named, members, run_objects
 from lineage.provenance import RunRecord
 from lineage.run_tags import PREFIX, find, list_ids, list_runs, note_pruned, tag_name
 
+MAX_DAYS = 36_500
+"""A hundred years: what is longer would keep all, and more than a date can tell is no time."""
+
 _HASH = re.compile(r"md5: ([0-9a-f]{32}(?:\.dir)?)\b")
 
 
@@ -190,6 +193,8 @@ def _case(folder: Path) -> str:
 def _kept(workspace: Path, keep: Keep, now: datetime) -> dict[str, str]:
     if keep.newest is None and keep.days is None and not keep.runs:
         raise PruneRefused("What is to be kept? --keep N, --keep-days D or --keep-run RUN.")
+    if keep.days is not None and not 0 <= keep.days <= MAX_DAYS:
+        raise PruneRefused(f"--keep-days takes 0 to {MAX_DAYS} days. Got: {keep.days:g}.")
     # By the moment: ids tell seconds, and two runs may begin in one.
     runs = sorted(list_runs(workspace), key=lambda run: (run.started, run.id), reverse=True)
     kept = {find(workspace, which): "named" for which in keep.runs}

@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toy_repeat import toy_run
 from toy_workspace import git
 
 from containers.owner import Owner
+from flows.cli_traced import prune as prune_command
 from lineage import waivers
 from lineage.artifacts import read_artifact
 from lineage.cache_objects import place
@@ -115,6 +117,17 @@ def test_it_refuses_where_it_would_not_be_safe(workspace: Path, tmp_path: Path) 
         config.write(f"[cache]\n    dir = {tmp_path / 'shared'}\n")
     with pytest.raises(PruneRefused, match="--alone"):
         plan(workspace, Keep(newest=1), NOW)
+
+
+@pytest.mark.parametrize("days", ["999999", "1e12", "inf", "nan", "-1"])
+def test_days_that_no_date_can_tell_are_refused_with_the_range(
+    workspace: Path, days: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.workspace.find", lambda _start: workspace)
+    done = CliRunner().invoke(prune_command, ["--keep-days", days, "--yes"])
+    assert done.exit_code == 2
+    assert "--keep-days takes 0 to 36500 days. Got: " in done.output
+    assert plan(workspace, Keep(days=36_500), NOW).dropped == ()
 
 
 def test_it_refuses_where_another_worktree_has_the_same_tags(
