@@ -4,9 +4,8 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from lineage import git
 from lineage.execute import RUNS
-from lineage.run_tags import PREFIX
+from lineage.run_tags import newest_first
 
 STAMP = "%Y%m%dT%H%M%S"
 
@@ -24,12 +23,16 @@ def new_id(workspace: Path, case: str, started: datetime) -> str:
 
 
 def _newest(workspace: Path) -> datetime | None:
-    last = ("--sort=-refname", "--count=1", "--format=%(refname:lstrip=3)")
-    ids = [git.text(workspace, "for-each-ref", *last, PREFIX)]
-    ids += [folder.name for folder in (workspace / RUNS).glob("[0-9]*")]
+    """Return when the newest run began; a tag without a record of its run is none of ours."""
+    tagged = next(filter(None, map(_began, newest_first(workspace))), None)
+    under_way = (_began(folder.name) for folder in (workspace / RUNS).glob("[0-9]*"))
+    return max(filter(None, (tagged, *under_way)), default=None)
+
+
+def _began(run_id: str) -> datetime | None:
     try:
-        newest = datetime.strptime(max(ids).partition("-")[0], STAMP).replace(tzinfo=UTC)
-        newest + timedelta(days=1)  # the last of all days has none after it
+        began = datetime.strptime(run_id.partition("-")[0], STAMP).replace(tzinfo=UTC)
+        began + timedelta(days=1)  # the last of all days has none after it
     except (ValueError, OverflowError):
         return None
-    return newest
+    return began

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -88,18 +89,22 @@ def _tag(workspace: Path, name: str, target: str, first: str, record: RunRecord)
 
 def list_runs(workspace: Path) -> list[RunRecord]:
     """Return all runs, newest first, without their stages; one call of git for all of them."""
-    return _list(workspace, PREFIX)
+    return list(_listed(workspace, PREFIX))
+
+
+def newest_first(workspace: Path) -> Iterator[str]:
+    """Yield the ids of runs that have a record of their own; one call of git, read as asked for."""
+    return (record.id for record in _listed(workspace, PREFIX))
 
 
 def list_looks(workspace: Path) -> list[RunRecord]:
     """Return what has looked at held-out rows: all runs, and those that were pruned."""
-    return [*_list(workspace, PREFIX), *_list(workspace, PRUNED)]
+    return [*_listed(workspace, PREFIX), *_listed(workspace, PRUNED)]
 
 
-def _list(workspace: Path, prefix: str) -> list[RunRecord]:
+def _listed(workspace: Path, prefix: str) -> Iterator[RunRecord]:
     form = "--format=%(refname:lstrip=3)%0a%(contents:body)%00"
     said = git.run(workspace, "for-each-ref", "--sort=-refname", form, prefix)
-    records = []
     for one in said.split(b"\0"):
         name, _, body = one.strip().partition(b"\n")
         try:
@@ -107,8 +112,7 @@ def _list(workspace: Path, prefix: str) -> list[RunRecord]:
         except ValidationError:
             continue  # a tag that somebody else put here
         if _is_of(record, name.decode(errors="replace")):
-            records.append(record)
-    return records
+            yield record
 
 
 def _is_of(record: RunRecord, run_id: str) -> bool:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from toy_workspace import git
 
 from containers.job import Reason
 from containers.lines import Watch
@@ -38,6 +39,21 @@ def test_the_newest_run_is_the_last_whatever_the_clock_says(workspace: Path, jum
 def test_the_last_day_of_all_stops_nobody(workspace: Path):
     runs.close(begin(workspace, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)), None)
     assert begin(workspace, NOW).id.startswith("20261130T160102-toy-")
+
+
+def test_a_tag_without_a_record_of_its_run_moves_no_later_run(workspace: Path):
+    first = begin(workspace, NOW)
+    runs.close(first, None)
+    body = git(workspace, "for-each-ref", "--format=%(contents)", f"refs/tags/run/{first.id}")
+    git(workspace, "tag", "run/20991231T000000-toy-00000000")  # not annotated
+    git(workspace, "tag", "-a", "-m", "Hello", "run/20991230T000000-toy-00000000")
+    git(workspace, "tag", "-a", "-m", body, "run/20991229T000000-toy-00000000")  # of another run
+    git(workspace, "tag", "run/99999999T999999-toy-00000000")
+    git(workspace, "tag", "run/zzz")
+    second = begin(workspace, NOW)  # of the same second: the tag of the first still counts
+    assert second.id.startswith("20261130T160103-toy-")
+    runs.close(second, None)
+    assert run_tags.list_runs(workspace)[0].id == second.id
 
 
 @pytest.mark.parametrize("jump_s", [-(10**8), 10**8])
