@@ -1,7 +1,10 @@
 """A real disk without room: the place is named, nothing is half there, and with room it goes on."""
 
 import dataclasses
+import errno
 import os
+import shutil
+import subprocess
 import threading
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from toy_workspace import FakeRunner, fill_workspace, git, quiet, toy_rows
 from containers.docker_runner import DockerRunner
 from flows.commands import export, lineage
 from lineage import runs
-from lineage.disk import DiskRefuses
+from lineage.disk import DiskRefuses, writes
 from lineage.engine import Engine
 from lineage.execute import StageFailed
 from lineage.verify import verify_run
@@ -69,6 +72,38 @@ def test_a_worktree_that_does_not_fit_is_told_in_one_line_and_leaves_nothing(dis
     filler.unlink()
     run = whole_run(small)
     assert verify_run(small, run).is_whole
+
+
+def test_a_repository_that_is_read_only_is_named_and_not_the_folder_of_runs(disk, workspace):
+    kept = disk / "kept"
+    shutil.move(workspace / ".git", kept)
+    (workspace / ".git").write_text(f"gitdir: {kept}\n")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    for edited in (False, True):
+        if edited:
+            (workspace / "cases/toy/data.txt").write_text("other")
+        with pytest.raises(DiskRefuses) as told:
+            begin(workspace)
+        said = f"The repository, {kept}, cannot be written to: Read-only file system. Make it writ"
+        assert str(told.value).startswith(said)
+        assert "Make room" not in str(told.value)
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+    whole_run(workspace)
+
+
+def test_a_folder_that_is_anothers_is_told_and_a_file_that_may_not_be_read_is_not(
+    tmp_path, monkeypatch
+):
+    def refused() -> None:
+        with writes("The folder of runs", tmp_path / "runs"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "some file")
+
+    monkeypatch.setattr(os, "access", lambda place, _how: place != tmp_path)
+    with pytest.raises(DiskRefuses, match=r"runs, cannot.*Permission denied\. Make it writable"):
+        refused()
+    monkeypatch.setattr(os, "access", lambda _place, _how: True)
+    with pytest.raises(PermissionError):
+        refused()
 
 
 @pytest.mark.parametrize(
