@@ -126,11 +126,12 @@ def _refuse_other_worktrees(workspace: Path) -> None:
         if b"bare" in about or not path.is_dir() or path == ours[0]:
             continue
         if not any(path.is_relative_to(folder) for folder in ours[1:]):
+            added = workspace if entry == listed[0] else path  # git lists the main one first
             raise PruneRefused(
                 f"{path} is another worktree of this repository: both have the same tags of runs, "
-                "each has its own cache, and what is dropped here would be dropped there. Prune "
-                f"where only one is left (git worktree remove {path}), or give it a clone of its "
-                "own (git clone)."
+                "each has its own cache, and what is dropped here would be dropped there. Work in "
+                f"a clone of its own instead of {added} (git clone); once it is removed "
+                f"(git worktree remove {added}), prune."
             )
 
 

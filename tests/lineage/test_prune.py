@@ -143,6 +143,7 @@ def test_it_refuses_where_another_worktree_has_the_same_tags(
             with pytest.raises(PruneRefused, match=f"{named} is another worktree") as refused:
                 do(root, Keep(newest=1), NOW, alone=True)
             assert refused.value.exit_status == 2
+            assert f"(git worktree remove {other})" in str(refused.value)  # never the main one
     assert (list_ids(workspace), present(workspace)) == ([second.id, first.id], before)
     # Those that runs themselves open are none, nor is one whose folder is gone.
     own = workspace / ".assay/runs/20261201T000000-toy-0001/tree"
