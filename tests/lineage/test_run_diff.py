@@ -139,7 +139,7 @@ def test_runs_go_by_the_last_and_the_one_before(case: Path):
 def test_a_tag_that_is_no_run_is_told(case: Path):
     git(case, "tag", "run/20991130T160101-toy-mine")
     with pytest.raises(RunUnknown, match="holds no record of that run"):
-        compare(case, "2099", "2099")
+        compare(case, "20991130", "20991130")
 
 
 @pytest.mark.parametrize(
