@@ -1,8 +1,6 @@
 """`assay reproduce`: a run again, from its tag, and whether each output is the same."""
 
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,19 +14,8 @@ from lineage.outputs_compared import StageOutput
 
 def reproduce(which: str, say: Callable[[str], None], trusted: bool) -> Answer:
     """Run a run again in a clean clone and compare all that it makes."""
-    with _interruptible():
-        result = repeat(workspace.find(Path.cwd()), which, say, trusted=trusted)
+    result = repeat(workspace.find(Path.cwd()), which, say, trusted=trusted)
     return _data(result), "\n".join(_lines(result)), result.status
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Take SIGTERM as Ctrl-C: what runs in the clone is a process of its own, and ends with it."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _data(result: Reproduced) -> dict[str, Any]:

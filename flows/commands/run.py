@@ -3,11 +3,9 @@
 import gc
 import importlib
 import os
-import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
@@ -38,22 +36,11 @@ def run(case: str, isolation: str, budget: str | None, say: Say) -> Answer:
 
 def run_begun(root: Path, start: Callable[[], Investigation], say: Say) -> Answer:
     """Run what `start` opens, from its first stage to its tag."""
-    with _interruptible():
-        api = server.ensure(root, say)
-        os.environ.update(server.environment(api, root))
-        flow_states.settle(root)
-        ended = whole_run.go(root, partial(_started, start, say), _in_prefect, say, told=True)
-        return _answer(root, ended.record, ended.error)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Take SIGTERM as Ctrl-C where the flow does not look after it, as while a run is opened."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    api = server.ensure(root, say)
+    os.environ.update(server.environment(api, root))
+    flow_states.settle(root)
+    ended = whole_run.go(root, partial(_started, start, say), _in_prefect, say, told=True)
+    return _answer(root, ended.record, ended.error)
 
 
 def _started(start: Callable[[], Investigation], say: Say) -> Investigation:

@@ -13,6 +13,7 @@ from toy_repeat import toy_run
 from toy_workspace import FIRST, FakeRunner, dvc, git
 
 from containers.owner import Owner, started
+from flows.cli_words import CANCELLED, answer
 from flows.commands import reproduce as command
 from flows.commands.reproduce import _lines, markdown
 from flows.reproduce import (
@@ -203,8 +204,9 @@ def test_one_that_is_told_to_end_ends_as_by_ctrl_c(monkeypatch) -> None:
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(command, "repeat", told_to_end)
     monkeypatch.setattr(command.workspace, "find", lambda _start: Path())
-    with pytest.raises(KeyboardInterrupt):
-        command.reproduce("latest", print, False)
+    with pytest.raises(SystemExit) as ended:
+        answer(False, "reproduce", "reproduce", "latest", print, False)
+    assert ended.value.code == CANCELLED
     assert signal.getsignal(signal.SIGTERM) is before
 
 
